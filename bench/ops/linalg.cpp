@@ -8,8 +8,12 @@
 #include <ebb/functional.hpp>
 #include <ebb/linalg.hpp>
 
+#include <algorithm>
 #include <random>
+#include <string_view>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace {
 
@@ -118,6 +122,28 @@ void det(const T* a, const T*, T* out, std::size_t n, std::size_t batch) {
     f(ebb::into(ebb::view<T, ebb::dyn>(out, batch)), of<matrices, N>(a, n, batch));
   });
 }
+/// L and U of matrices with n / Rows rows and n / Columns columns: those of all matrices, one after another, then these.
+template <std::size_t Rows, std::size_t Columns, class T>
+void lu(const T* a, const T*, T* out, std::size_t n, std::size_t batch) {
+  [[maybe_unused]] static constexpr auto f = ebb::compile([](auto x) {
+    const auto [p, l, u] = ebb::lu(x);
+    return std::tuple(l, u);
+  });
+  const std::size_t rows = n / Rows, columns = n / Columns, least = std::min(rows, columns);
+  with_extent(n, [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+    constexpr std::size_t m = N == ebb::dyn ? N : N / Rows, k = N == ebb::dyn ? N : N / Columns, both = std::min(m, k);
+    const auto to = [&]<std::size_t M, std::size_t K>(T* data, std::size_t r, std::size_t c, std::index_sequence<M, K>) {
+      if constexpr (M == ebb::dyn) return ebb::view<T, ebb::dyn, M, K>(data, batch, r, c);
+      else return ebb::view<T, ebb::dyn, M, K>(data, batch);
+    };
+    const auto from = [&] {
+      if constexpr (m == ebb::dyn) return ebb::view<const T, ebb::dyn, m, k>(a, batch, rows, columns);
+      else return ebb::view<const T, ebb::dyn, m, k>(a, batch);
+    }();
+    f(ebb::into(to(out, rows, least, std::index_sequence<m, both>{}),
+                to(out + batch * rows * least, least, columns, std::index_sequence<both, k>{})), from);
+  });
+}
 
 template <class T>
 void rows_of(ops::session& s, const char* name, ops::matrix_kernel<T> by_ebb, ops::matrix_kernel<T> ops::matrix_peer::* of_peer, std::size_t n,
@@ -132,15 +158,17 @@ void rows_of(ops::session& s, const char* name, ops::matrix_kernel<T> by_ebb, op
         a[k * one + i * n + j] = a[k * one + j * n + i] = static_cast<T>(i == j ? static_cast<double>(n) : uniform(engine));
   for (T& x : b) x = static_cast<T>(uniform(engine));
 
+  // Not all halves of these matrices are well conditioned: the first one is.
+  const std::size_t checked = std::string_view(name).starts_with("lu ") ? one / 4 : 2 * size;
   std::vector<std::vector<T>> outputs;
   std::vector<ops::candidate> all;
   const auto peers = ops::peers_of_linalg();
   outputs.reserve(peers.size() + 1);
   const auto take = [&](const std::string& who, ops::matrix_kernel<T> f) {
-    std::vector<T>& to = outputs.emplace_back(size);
+    std::vector<T>& to = outputs.emplace_back(2 * size);
     all.push_back({who, [&, f] { f(a.data(), b.data(), to.data(), n, batch); }});
     all.back().run();
-    if (outputs.size() > 1) s.check(name, who, to.data(), outputs[0].data(), size);
+    if (outputs.size() > 1) s.check(name, who, to.data(), outputs[0].data(), checked);
   };
   take("ebb", by_ebb);
   for (const ops::matrix_peer& p : peers)
@@ -167,6 +195,9 @@ void ops::linalg(session& s) {
   all_sizes("cholesky", &cholesky<float>, &cholesky<double>);
   all_sizes("solve_triangular", &solve_triangular<float>, &solve_triangular<double>);
   all_sizes("det", &det<float>, &det<double>, 16);  // those of larger matrices are infinite in float
+  all_sizes("lu", &lu<1, 1, float>, &lu<1, 1, double>);
+  all_sizes("lu tall", &lu<1, 2, float>, &lu<1, 2, double>);
+  all_sizes("lu wide", &lu<2, 1, float>, &lu<2, 1, double>);
   all_sizes("tridiagonal_solve", &tridiagonal_solve<float>, &tridiagonal_solve<double>);
   all_sizes("banded_cholesky", &banded_cholesky<float>, &banded_cholesky<double>);
   all_sizes("toeplitz_solve", &toeplitz_solve<float>, &toeplitz_solve<double>);

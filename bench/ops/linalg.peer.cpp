@@ -22,6 +22,16 @@
 
 namespace {
 
+/// L and U out of the matrix that has both.
+template <class T>
+void split(const T* f, std::size_t rows, std::size_t columns, T* l, T* u) {
+  const std::size_t least = std::min(rows, columns);
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < least; ++j) l[i * least + j] = j < i ? f[i * columns + j] : T(i == j);
+  for (std::size_t i = 0; i < least; ++i)
+    for (std::size_t j = 0; j < columns; ++j) u[i * columns + j] = j < i ? T(0) : f[i * columns + j];
+}
+
 #ifdef OPS_EIGEN
 /// For 4 x 4 Eigen knows the extents.
 template <class T, int N>
@@ -72,6 +82,19 @@ struct factor {
     Eigen::Map<matrix<T, N>>(out, n, n) = a.llt().matrixL();
   }
 };
+template <class T>
+void lu_eigen(const T* a, const T*, T* out, std::size_t n, std::size_t batch) {
+  const auto each = [&]<int N>(std::integral_constant<int, N>) {
+    const auto size = static_cast<Eigen::Index>(n);
+    Eigen::PartialPivLU<matrix<T, N>> f(size);
+    for (std::size_t k = 0; k < batch; ++k) {
+      f.compute(Eigen::Map<const matrix<T, N>>(a + k * n * n, size, size));
+      split(f.matrixLU().data(), n, n, out + k * n * n, out + (batch + k) * n * n);
+    }
+  };
+  if (n == 4) each(std::integral_constant<int, 4>{});
+  else each(std::integral_constant<int, Eigen::Dynamic>{});
+}
 #endif
 
 #ifdef OPS_BLAS
@@ -98,6 +121,8 @@ void matmul_blas(const T* a, const T* b, T* out, std::size_t n, std::size_t batc
 void factor_and_solve(float* a, int* pivots, float* b, int n) { LAPACKE_sgesv_work(LAPACK_COL_MAJOR, n, 1, a, n, pivots, b, n); }
 void factor_and_solve(double* a, int* pivots, double* b, int n) { LAPACKE_dgesv_work(LAPACK_COL_MAJOR, n, 1, a, n, pivots, b, n); }
 void factor_in_place(float* a, int n) { LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'U', n, a, n); }
+void eliminate(float* a, int* pivots, int m, int n) { LAPACKE_sgetrf_work(LAPACK_ROW_MAJOR, m, n, a, n, pivots); }
+void eliminate(double* a, int* pivots, int m, int n) { LAPACKE_dgetrf_work(LAPACK_ROW_MAJOR, m, n, a, n, pivots); }
 void factor_in_place(double* a, int n) { LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, a, n); }
 
 template <class T>
@@ -110,6 +135,19 @@ void solve_lapack(const T* a, const T* b, T* out, std::size_t n, std::size_t bat
   for (std::size_t k = 0; k < batch; ++k) {
     std::copy(a + k * n * n, a + (k + 1) * n * n, held.begin());
     factor_and_solve(held.data(), pivots.data(), out + k * n, static_cast<int>(n));
+  }
+}
+template <std::size_t Rows, std::size_t Columns, class T>
+void lu_lapack(const T* a, const T*, T* out, std::size_t n, std::size_t batch) {
+  static std::vector<T> held;
+  static std::vector<int> pivots;
+  const std::size_t rows = n / Rows, columns = n / Columns, least = std::min(rows, columns), size = rows * columns;
+  held.resize(size);
+  pivots.resize(least);
+  for (std::size_t k = 0; k < batch; ++k) {
+    std::copy(a + k * size, a + (k + 1) * size, held.begin());
+    eliminate(held.data(), pivots.data(), static_cast<int>(rows), static_cast<int>(columns));
+    split(held.data(), rows, columns, out + k * rows * least, out + batch * rows * least + k * least * columns);
   }
 }
 template <class T>
@@ -140,6 +178,7 @@ std::vector<ops::matrix_peer> ops::peers_of_linalg() {
   eigen("solve", solution{}, std::integral_constant<int, 1>{});
   eigen("cholesky", factor{}, std::integral_constant<int, 2>{});
   eigen("solve_triangular", triangular_solution{}, std::integral_constant<int, 1>{});
+  all.push_back({"lu", "Eigen", &lu_eigen<float>, &lu_eigen<double>});
   eigen("det", determinant{}, std::integral_constant<int, 0>{});
 #endif
 #ifdef OPS_BLAS
@@ -149,6 +188,9 @@ std::vector<ops::matrix_peer> ops::peers_of_linalg() {
 #endif
 #ifdef OPS_LAPACKE
   all.push_back({"solve", "LAPACK", &solve_lapack<float>, &solve_lapack<double>});
+  all.push_back({"lu", "LAPACK", &lu_lapack<1, 1, float>, &lu_lapack<1, 1, double>});
+  all.push_back({"lu tall", "LAPACK", &lu_lapack<1, 2, float>, &lu_lapack<1, 2, double>});
+  all.push_back({"lu wide", "LAPACK", &lu_lapack<2, 1, float>, &lu_lapack<2, 1, double>});
   all.push_back({"cholesky", "LAPACK", &cholesky_lapack<float>, &cholesky_lapack<double>});
 #endif
   return all;

@@ -241,6 +241,36 @@ TEST_CASE("determinants and triangular factors of large matrices") {
   });
 }
 
+TEST_CASE("triangular factors of large tall and wide matrices, singular ones too") {
+  for_both([](auto t) {
+    using T = decltype(t);
+    for (const auto& [m, k] : {std::pair<std::size_t, std::size_t>{700, large}, {large, 700}})
+      for (const bool singular : {false, true}) {
+        CAPTURE(m, k, singular);
+        auto a = random_matrix<T>(m, k, 18);
+        for (std::size_t i = 0; i < m && singular; ++i) at(a, i, 40) = 0;
+        const auto [p, l, u] = ebb::lu(a);
+        REQUIRE((p.extent(1) == m && l.extent(1) == large && u.extent(0) == large));
+        const matrix<T> rows = ebb::matmul(ebb::transpose(p), a);
+        CHECK(residual(m, large, k, of(l), of(u), of(rows)) <= unit<T> * large);
+        CHECK((u(40, 40) == 0) == singular);
+        long double largest = 0;
+        for (std::size_t i = 0; i < m; ++i)
+          for (std::size_t j = 0; j < i && j < large; ++j) largest = std::max(largest, std::fabs(static_cast<long double>(l(i, j))));
+        CHECK(largest <= 1);
+      }
+  });
+  // With threads or without, blocks of the same size are the same factors up to rounding: those of ebb's kernel, in order.
+  const auto a = random_matrix<double>(large + 9, large, 19);
+  std::vector<double> packed((large + 9 + 4) * large), scratch(large + 9);
+  ebb::op::lu::compute(ebb::matrix_call<double>{large + 9, large, 0, a.data(), packed.data(), scratch.data()});
+  const auto [p, l, u] = ebb::lu(a);
+  long double worst = 0;
+  for (std::size_t i = 0; i < large; ++i)
+    for (std::size_t j = i; j < large; ++j) worst = std::max(worst, std::fabs(static_cast<long double>(u(i, j)) - packed[(4 + i) * large + j]));
+  CHECK(worst <= 1e-9L);
+}
+
 TEST_CASE("QR factors of large tall and wide matrices") {
   for_both([](auto t) {
     using T = decltype(t);

@@ -123,4 +123,14 @@ constexpr int refused = traced_on<square>([](auto a) {
 constexpr int refused = traced_on<square>([](auto a) {
   return std::get<0>(ebb::qr(a, true));  // LINE
 });
+#elif EBB_CASE == 22  // a vector has no triangular factors
+// EXPECT: E0420 a function of matrices: an operand has fewer than two axes
+constexpr int refused = traced_on<vector>([](auto a) {
+  return std::get<1>(ebb::lu(a));  // LINE
+});
+#elif EBB_CASE == 23  // factors of a matrix that is not square belong to no system
+// EXPECT: E0180 a function of square matrices: an operand is no matrix, or its last two axes differ
+constexpr int refused = traced_on<ebb::term<float, 3, 3>, ebb::term<float, 3, 3>, oblong>([](auto p, auto l, auto u) {
+  return ebb::lu_solve(p, l, u, l);  // LINE
+});
 #endif

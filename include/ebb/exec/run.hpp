@@ -181,7 +181,8 @@ EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position b
   extent_list shapes[static_cast<std::size_t>(e.count)];
   each_turn<e.count>([&](int j) EBB_LAMBDA { in[j] = call.buffer[P::plan.joined[static_cast<std::size_t>(s.joined.first + j)]]; });
   if constexpr (constexpr int rows = rows_of_small_matrix<P, S>; rows > 0) {
-    constexpr int columns = e.op->what == kind::solve ? static_cast<int>(P::shape_at(e.shape).e[P::shape_at(e.shape).rank - 1]) : rows;
+    constexpr auto& last = P::shape_at(e.op->what == kind::solve ? e.shape : operand(0).shape);
+    constexpr int columns = e.op->what == kind::contract ? rows : static_cast<int>(last.e[last.rank - 1]);
     constexpr op_kernels::small_matrix_function one = e.op->kernels.small_matrix;
     if (batch_of<P, operand(0).shape>(call.symbol) == 1 && one(rows, columns, attr, in, call.buffer[s.out])) return;
   }

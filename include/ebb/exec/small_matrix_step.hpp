@@ -21,8 +21,9 @@ inline constexpr int rows_of_small_matrix = [] {
   const auto operand = [](const equation& x, int j) {
     return P::g.eq[static_cast<std::size_t>(P::g.pool[static_cast<std::size_t>(x.first + j)])].shape;
   };
-  const int rows = sides(operand(e, 0), 2);
-  if (rows < 1 || rows > most_known_rows || sides(operand(e, 0), 1) != rows) return 0;
+  const int rows = sides(operand(e, 0), 2), columns = sides(operand(e, 0), 1);
+  if (rows < 1 || rows > most_known_rows || columns < 1 || columns > most_known_rows) return 0;
+  if (e.op->what != kind::factor && columns != rows) return 0;
   if (e.op->what == kind::contract && (sides(operand(e, 1), 2) != rows || sides(operand(e, 1), 1) != rows)) return 0;
   if (e.op->what == kind::solve && (sides(e.shape, 1) < 1 || sides(e.shape, 1) > most_known_rows)) return 0;
   return rows;

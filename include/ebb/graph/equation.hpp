@@ -69,8 +69,8 @@ struct op_kernels {
   using accumulate_function = void (*)(void* lanes, const void* x, std::size_t n, std::size_t phase);
   /// The whole equation: products, systems, moves, rows by index.
   using whole_function = void (*)(const whole_call&);
-  /// The whole equation for one matrix of `rows` rows and columns, see [note: one small matrix]; `columns` are those of the result. False:
-  /// nothing is written, and `whole` has to be called.
+  /// The whole equation for one matrix of `rows` rows and columns, see [note: one small matrix]; `columns` are those of a system's result,
+  /// or of the matrix that is factored. False: nothing is written, and `whole` has to be called.
   using small_matrix_function = bool (*)(int rows, int columns, const std::int64_t* attr, const void* const* in, void* out);
   vector_function vector = nullptr;
   block_function block = nullptr;

@@ -114,10 +114,14 @@ inline bool all_finite(std::ptrdiff_t n, const T* a) {
   return sum == 0;
 }
 
-/// Factors a, n x n by columns, in place. Returns the number of the pivot that is 0, or -1.
+/// Factors a, m x n by columns, in place. Returns the number of the pivot that is 0, or -1.
+template <class T>
+inline std::ptrdiff_t eliminate(std::ptrdiff_t m, std::ptrdiff_t n, T* a, int* pivots) {
+  return static_cast<std::ptrdiff_t>(calls<T>::getrf(calls<T>::by_columns, number(m), number(n), a, number(m), pivots)) - 1;
+}
 template <class T>
 inline std::ptrdiff_t eliminate(std::ptrdiff_t n, T* a, int* pivots) {
-  return static_cast<std::ptrdiff_t>(calls<T>::getrf(calls<T>::by_columns, number(n), number(n), a, number(n), pivots)) - 1;
+  return eliminate(n, n, a, pivots);
 }
 /// Whether the number of exchanges is odd.
 template <std::same_as<int> Int>

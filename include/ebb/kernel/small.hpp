@@ -84,23 +84,31 @@ inline void exchange(const spread_matrix<T>& a, simd::mask<T> m, std::ptrdiff_t 
   }
 }
 
+/// The row of the pivot of column k of n rows, in each lane; `zero` becomes 1 where it is 0.
+template <class T>
+EBB_INLINE simd::vector<T> row_of_pivot(std::ptrdiff_t k, std::ptrdiff_t n, const spread_matrix<T>& a, simd::vector<T>& zero) {
+  using V = simd::vector<T>;
+  const auto number = [](std::ptrdiff_t i) EBB_LAMBDA { return simd::all(static_cast<T>(i)); };
+  V largest = simd::abs<T>(a(k, k)), best = number(k);
+  for (std::ptrdiff_t i = k + 1; i < n; ++i) {
+    const V size = simd::abs<T>(a(i, k));
+    const auto is_larger = simd::less<T>(largest, size);
+    largest = simd::select<T>(is_larger, size, largest);
+    best = simd::select<T>(is_larger, number(i), best);
+  }
+  zero = simd::select<T>(simd::equal<T>(largest, V{}), number(1), zero);
+  return best;
+}
+
 /// Solves one system in each lane; b becomes -x. The result has a lane that is not 0 where a pivot was 0.
 template <class T>
 [[gnu::noinline]] simd::vector<T> solve_lanes(std::ptrdiff_t n, std::ptrdiff_t m, const spread_matrix<T>& a, const spread_matrix<T>& b) {
   using V = simd::vector<T>;
-  const auto number = [](std::ptrdiff_t i) EBB_LAMBDA { return simd::all(static_cast<T>(i)); };
   V zero = {};
   for (std::ptrdiff_t k = 0; k < n; ++k) {
-    V largest = simd::abs<T>(a(k, k)), best = number(k);
+    const V best = row_of_pivot<T>(k, n, a, zero);
     for (std::ptrdiff_t i = k + 1; i < n; ++i) {
-      const V size = simd::abs<T>(a(i, k));
-      const auto is_larger = simd::less<T>(largest, size);
-      largest = simd::select<T>(is_larger, size, largest);
-      best = simd::select<T>(is_larger, number(i), best);
-    }
-    zero = simd::select<T>(simd::equal<T>(largest, V{}), number(1), zero);
-    for (std::ptrdiff_t i = k + 1; i < n; ++i) {
-      const auto here = simd::equal<T>(best, number(i));
+      const auto here = simd::equal<T>(best, simd::all(static_cast<T>(i)));
       exchange(a, here, k, i, k, n);
       exchange(b, here, k, i, 0, m);
     }
@@ -117,6 +125,30 @@ template <class T>
       simd::store(b.at(k, j), x);
       for (std::ptrdiff_t i = 0; i < k; ++i) simd::store(b.at(i, j), simd::fma(a(i, k), x, b(i, j)));
     }
+  return zero;
+}
+
+/// Replaces the m x n matrix in each lane by its triangular factors; `from`, a column, is exchanged like its rows. The result has a lane
+/// that is not 0 where a pivot was 0.
+template <class T>
+[[gnu::noinline]] simd::vector<T> eliminate_lanes(std::ptrdiff_t m, std::ptrdiff_t n, const spread_matrix<T>& a,
+                                                  const spread_matrix<T>& from) {
+  using V = simd::vector<T>;
+  V zero = {};
+  for (std::ptrdiff_t k = 0; k < m && k < n; ++k) {
+    const V best = row_of_pivot<T>(k, m, a, zero);
+    for (std::ptrdiff_t i = k + 1; i < m; ++i) {
+      const auto here = simd::equal<T>(best, simd::all(static_cast<T>(i)));
+      exchange(a, here, k, i, 0, n);
+      exchange(from, here, k, i, 0, 1);
+    }
+    const V by = a(k, k);
+    for (std::ptrdiff_t i = k + 1; i < m; ++i) {
+      const V l = a(i, k) / by;
+      simd::store(a.at(i, k), l);
+      for (std::ptrdiff_t j = k + 1; j < n; ++j) simd::store(a.at(i, j), simd::fma(-l, a(k, j), a(i, j)));
+    }
+  }
   return zero;
 }
 
@@ -223,6 +255,45 @@ template <class T>
     }
   }
   return true;
+}
+
+/// Replaces m rows of n elements, which take `row` elements in whole registers, by their triangular factors. A column whose pivot is 0 is
+/// left as it is. from: m elements, exchanged like rows.
+template <class T>
+[[gnu::noinline]] void eliminate_rows(std::ptrdiff_t m, std::ptrdiff_t n, T* w, std::ptrdiff_t row, T* from) {
+  const auto columns = simd::count_up<T>();
+  for (std::ptrdiff_t k = 0; k < m && k < n; ++k) {
+    T* const pivot = w + k * row;
+    std::ptrdiff_t best = k;
+    T largest = lane::abs(pivot[k]);
+    for (std::ptrdiff_t i = k + 1; i < m; ++i)
+      if (const T size = lane::abs(w[i * row + k]); size > largest) {
+        largest = size;
+        best = i;
+      }
+    if (largest == 0) continue;
+    if (best != k) {
+      T* const other = w + best * row;
+      for (std::ptrdiff_t j = 0; j < row; j += lanes_of<T>) {
+        const auto x = simd::load(pivot + j), y = simd::load(other + j);
+        simd::store(pivot + j, y);
+        simd::store(other + j, x);
+      }
+      std::swap(from[k], from[best]);
+    }
+    const std::ptrdiff_t first = k / lanes_of<T> * lanes_of<T>;
+    const auto here = simd::all(static_cast<T>(k - first));
+    const auto is_k = simd::equal<T>(here, columns), is_later = simd::less<T>(here, columns);
+    const T by = pivot[k];
+    for (std::ptrdiff_t i = k + 1; i < m; ++i) {
+      T* const to = w + i * row;
+      const auto l = simd::all(to[k] / by), old = simd::load(to + first);
+      const auto changed = simd::fma(-l, simd::load(pivot + first), old);
+      simd::store(to + first, simd::select<T>(is_later, changed, simd::select<T>(is_k, l, old)));
+      for (std::ptrdiff_t j = first + lanes_of<T>; j < row; j += lanes_of<T>)
+        simd::store(to + j, simd::fma(-l, simd::load(pivot + j), simd::load(to + j)));
+    }
+  }
 }
 
 /// From this number of matrices on, lanes are faster: a partly filled register costs as much as a full one.

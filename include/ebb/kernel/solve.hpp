@@ -32,13 +32,14 @@ namespace elimination {
 
 inline constexpr std::ptrdiff_t panel = 32;
 
-/// [a | b] during elimination, n rows of n + m elements.
+/// [a | b] during elimination, n rows of n + m elements, and `below` rows more if a is tall: they have multipliers and no pivots.
 template <class T>
 struct rows {
   T* data;
   std::ptrdiff_t n, m, row;
   bool* odd = nullptr;  // changed by each exchange of rows
-  T* from = nullptr;    // n elements, exchanged like rows
+  T* from = nullptr;    // one element for each row, exchanged like rows
+  std::ptrdiff_t below = 0;
 
   EBB_INLINE T* at(std::ptrdiff_t i, std::ptrdiff_t j) const { return data + i * row + j; }
 
@@ -60,7 +61,7 @@ template <class T>
 inline bool pivot(const rows<T>& w, std::ptrdiff_t k) {
   std::ptrdiff_t best = k;
   T largest = lane::abs(*w.at(k, k));
-  for (std::ptrdiff_t i = k + 1; i < w.n; ++i)
+  for (std::ptrdiff_t i = k + 1; i < w.n + w.below; ++i)
     if (const T size = lane::abs(*w.at(i, k)); size > largest) {
       largest = size;
       best = i;
@@ -76,16 +77,17 @@ inline bool pivot(const rows<T>& w, std::ptrdiff_t k) {
 /// Replaces a by its factors, and b by the right side of the back substitution. Returns the number of the pivot that is 0, or -1.
 template <class T>
 inline std::ptrdiff_t eliminate(const rows<T>& w) {
+  const std::ptrdiff_t all = w.n + w.below;
   for (std::ptrdiff_t k0 = 0; k0 < w.n; k0 += panel) {
     const std::ptrdiff_t k1 = std::min(k0 + panel, w.n), right = w.n + w.m - k1;
     for (std::ptrdiff_t k = k0; k < k1; ++k) {
       if (!pivot(w, k)) return k;
       const T by = *w.at(k, k);
-      for (std::ptrdiff_t i = k + 1; i < w.n; ++i) *w.at(i, k) = -(*w.at(i, k) / by);
-      w.add(k + 1, k + 1, w.n - k - 1, k1 - k - 1, k, 1);
+      for (std::ptrdiff_t i = k + 1; i < all; ++i) *w.at(i, k) = -(*w.at(i, k) / by);
+      w.add(k + 1, k + 1, all - k - 1, k1 - k - 1, k, 1);
     }
     solve_panel<chain_end{false, false}>(k1 - k0, matrix<T>{w.at(k0, k0), w.row, 1}, w.at(k0, k1), w.row, right);
-    w.add(k1, k1, w.n - k1, right, k0, k1 - k0);
+    w.add(k1, k1, all - k1, right, k0, k1 - k0);
   }
   return -1;
 }
@@ -93,14 +95,15 @@ inline std::ptrdiff_t eliminate(const rows<T>& w) {
 /// From this number of rows on, the elimination above takes less time than eliminate_in_order, which has no registers and no panels.
 inline constexpr std::ptrdiff_t blocked = 32;
 
-/// Copies a matrix of n x n, factors the copy, and gives it; `data` is nullptr if a pivot is 0. scratch: factored_room(n).
+/// Copies a matrix of m x n, factors the copy, and gives it; `data` is nullptr if a pivot is 0. scratch: factored_room(m, n).
 template <class T>
-inline rows<T> factored(std::ptrdiff_t n, const T* a, T* scratch, bool* odd, T* from = nullptr) {
-  const rows<T> w{scratch, n, 0, linear_system{n, 0}.row(), odd, from};
-  for (std::ptrdiff_t i = 0; i < n; ++i) std::copy(a + i * n, a + (i + 1) * n, w.at(i, 0));
-  return eliminate(w) < 0 ? w : rows<T>{nullptr, n, 0, 0};
+inline rows<T> factored(std::ptrdiff_t m, std::ptrdiff_t n, const T* a, T* scratch, bool* odd, T* from = nullptr) {
+  const std::ptrdiff_t k = std::min(m, n);
+  const rows<T> w{scratch, k, n - k, linear_system{n, 0}.row(), odd, from, m - k};
+  for (std::ptrdiff_t i = 0; i < m; ++i) std::copy(a + i * n, a + (i + 1) * n, w.at(i, 0));
+  return eliminate(w) < 0 ? w : rows<T>{nullptr, k, 0, 0};
 }
-constexpr std::ptrdiff_t factored_room(std::ptrdiff_t n) { return n * linear_system{n, 0}.row(); }
+constexpr std::ptrdiff_t factored_room(std::ptrdiff_t m, std::ptrdiff_t n) { return m * linear_system{n, 0}.row(); }
 
 /// Replaces b by -x.
 template <class T>

@@ -17,7 +17,7 @@ struct det : own_matrix {
   static constexpr bool is_quick = true;
   static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) { return batch_of_squares(s, in[0]); }
   static constexpr std::ptrdiff_t scratch(std::ptrdiff_t n, std::ptrdiff_t) { return n <= 4 ? 0 : n * n; }
-  static constexpr std::ptrdiff_t scratch_for_each(std::ptrdiff_t n) { return n <= 4 ? n * n : 0; }
+  static constexpr std::ptrdiff_t scratch_for_each(std::ptrdiff_t n, std::ptrdiff_t) { return n <= 4 ? n * n : 0; }
   template <class T>
   static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {
     using of = detail::expansion<T>;
@@ -35,11 +35,11 @@ struct det : own_matrix {
     return true;
   }
   static constexpr std::ptrdiff_t blocked = kernel::elimination::blocked;
-  static constexpr std::ptrdiff_t blocked_scratch(std::ptrdiff_t n) { return kernel::elimination::factored_room(n); }
+  static constexpr std::ptrdiff_t blocked_scratch(std::ptrdiff_t n, std::ptrdiff_t) { return kernel::elimination::factored_room(n, n); }
   template <class T>
   static std::ptrdiff_t compute_blocked(const matrix_call<T>& c) {
     bool odd = false;
-    const auto w = kernel::elimination::factored(c.rows, c.a, c.scratch, &odd);
+    const auto w = kernel::elimination::factored(c.rows, c.rows, c.a, c.scratch, &odd);
     if (!w.data) return detail::not_computed;
     T product = odd ? T(-1) : T(1);
     for (std::ptrdiff_t k = 0; k < c.rows; ++k) product = product * *w.at(k, k);

@@ -61,10 +61,11 @@ bool factor_small_matrix(int n, int, const std::int64_t* attr, const void* const
 
 /// Ops with their own arithmetic that say `is_quick`: their scratch is on the stack.
 template <class Op, class T>
-bool compute_small_matrix(int n, int, const std::int64_t* attr, const void* const* in, void* out) {
-  if (n < 1 || n > most_known_rows) return false;
-  T scratch[most_known_rows * most_known_rows] = {};
-  return Op::compute(matrix_call<T>{n, n, attr[1], static_cast<const T*>(in[0]), static_cast<T*>(out), scratch}) < 0;
+bool compute_small_matrix(int m, int n, const std::int64_t* attr, const void* const* in, void* out) {
+  constexpr std::ptrdiff_t room = most_known_rows * most_known_rows;
+  if (m < 1 || n < 1 || m > most_known_rows || n > most_known_rows || Op::scratch(m, n) > room) return false;
+  T scratch[static_cast<std::size_t>(room)] = {};
+  return Op::compute(matrix_call<T>{m, n, attr[1], static_cast<const T*>(in[0]), static_cast<T*>(out), scratch}) < 0;
 }
 
 /// The function of Op for one small matrix of dtype T; null for most ops.

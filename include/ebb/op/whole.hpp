@@ -245,7 +245,7 @@ void factor_whole(const whole_call& c) {
 
 /// Ops that LAPACK computes for large matrices: `large` is the least number of rows and of columns. large_scratch<T>(rows, columns) is like
 /// scratch; compute_large(call) is like compute, or gives not_computed: then compute is called. Ops with `blocked` have the same members
-/// for a method of ebb that takes less time from that many rows on, with the same bits: blocked_scratch and compute_blocked.
+/// for a method of ebb that takes less time from that many rows and columns on, with the same bits: blocked_scratch and compute_blocked.
 template <class Op, class T>
 concept has_large = kernel::lapack::has<T> && requires { Op::large; };
 inline constexpr std::ptrdiff_t not_computed = -2;
@@ -256,7 +256,7 @@ concept runs_several = !half_width<T> && requires { Op::several; };
 /// Ops that compute all matrices of a batch at once: compute_each(batch, call) gives false if it does not serve their size.
 /// scratch_for_each is its scratch in registers.
 template <class Op>
-concept has_each = requires(std::ptrdiff_t n) { Op::scratch_for_each(n); };
+concept has_each = requires(std::ptrdiff_t n) { Op::scratch_for_each(n, n); };
 
 /// Runs ops on matrices that have their own arithmetic: see matrix_call.
 template <class Op, class T>
@@ -274,9 +274,12 @@ void matrices_whole(const whole_call& c) {
                std::max(one.rows, one.columns) <= kernel::lapack::large::most;
     if (is_large) own = std::max(own, static_cast<std::size_t>(Op::template large_scratch<T>(one.rows, one.columns)));
   }
-  if constexpr (requires { Op::blocked; })
-    if (one.rows >= Op::blocked) own = std::max(own, static_cast<std::size_t>(Op::blocked_scratch(one.rows)));
-  if constexpr (has_each<Op>) own = std::max(own, static_cast<std::size_t>(Op::scratch_for_each(one.rows)) * lane_count);
+  bool is_blocked = false;
+  if constexpr (requires { Op::blocked; }) {
+    is_blocked = std::min(one.rows, one.columns) >= Op::blocked;
+    if (is_blocked) own = std::max(own, static_cast<std::size_t>(Op::blocked_scratch(one.rows, one.columns)));
+  }
+  if constexpr (has_each<Op>) own = std::max(own, static_cast<std::size_t>(Op::scratch_for_each(one.rows, one.columns)) * lane_count);
   one.scratch = reinterpret_cast<wide*>(thread_scratch().take((own + (half_width<T> ? size + results : 0)) * sizeof(wide)));
   const T* from = static_cast<const T*>(c.in[0]);
   T* to = static_cast<T*>(c.out);
@@ -308,7 +311,7 @@ void matrices_whole(const whole_call& c) {
     if constexpr (has_large<Op, T>)
       if (is_large && kernel::lapack::all_finite(one.rows * one.columns, one.a)) wrong = Op::compute_large(one);
     if constexpr (requires { Op::blocked; })
-      if (wrong == not_computed && one.rows >= Op::blocked) wrong = Op::compute_blocked(one);
+      if (wrong == not_computed && is_blocked) wrong = Op::compute_blocked(one);
     if (wrong == not_computed) wrong = Op::compute(one);
     if (wrong >= 0) [[unlikely]] raise_of_matrix(c, i, Op::complaint(wrong));
     if constexpr (half_width<T>)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: order of a solution]
-// Gaussian elimination with partial pivoting on the rows of [A | B], A n x n. For k = 0 ... n - 1:
+// Gaussian elimination with partial pivoting on the rows of [A | B], A n x n. For k = 0 ... n - 1, where a tall A ends with its columns:
 //   the pivot is the first of the largest |a(i, k)|, i >= k; a NaN is the pivot only if it is in row k already. The pivot's row and row k
 //   are exchanged
 //   for i > k:  l = -(a(i, k) / a(k, k));  every a(i, j), j > k, and b(i, j) becomes fma(l, that of row k, itself)
@@ -27,7 +27,7 @@ constexpr std::ptrdiff_t eliminate_in_order(T* rows, std::ptrdiff_t n, std::ptrd
   const auto at = [&](std::ptrdiff_t i, std::ptrdiff_t j) -> T& { return rows[i * width + j]; };
   const auto size = [](T x) { return x < 0 ? -x : x; };
   std::ptrdiff_t zero = -1;
-  for (std::ptrdiff_t k = 0; k < n; ++k) {
+  for (std::ptrdiff_t k = 0; k < n && k < width; ++k) {
     std::ptrdiff_t pivot = k;
     for (std::ptrdiff_t i = k + 1; i < n; ++i)
       if (size(at(i, k)) > size(at(pivot, k))) pivot = i;
