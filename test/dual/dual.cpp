@@ -127,6 +127,42 @@ TEST_CASE("arrays: functions are programs of value and tangent") {
   CHECK(near(sum.tangent(0), 3.0));
 }
 
+TEST_CASE("map, scan and while_loop take duals outside of compiled functions, as the compiled functions do") {
+  const tensor<double, 3> x{0.1, -0.4, 2.0}, v{1.0, 0.5, -1.0};
+  static constexpr auto step = [](auto h, auto row) {
+    const auto next = ebb::tanh(h * row + 0.3);
+    return std::tuple(next, next * row);
+  };
+  constexpr auto compiled = ebb::compile([](auto h, auto rows) { return ebb::scan(step, h, rows); });
+  const auto [end, ys] = ebb::scan(step, dual{0.4, 0.5}, dual{x, v});
+  const auto [expected, rows] = compiled(dual{0.4, 0.5}, dual{x, v});
+  CHECK(end.value == expected.value);
+  CHECK(end.tangent == expected.tangent);
+  CHECK(ebb::same_bits(ys.tangent, rows.tangent));
+  // A constant carry: the double is weak beside arrays of floats.
+  const tensor<float, 2> narrow{1.0f, 2.0f};
+  const auto constant = std::get<1>(ebb::scan(step, 0.5, dual{narrow, narrow}));
+  STATIC_REQUIRE(std::is_same_v<decltype(constant), const dual<tensor<float, 2>>>);
+
+  const auto squares = ebb::map([](auto a, auto b) { return a * a * b; }, dual{x, v}, ebb::whole(2.0));
+  CHECK(near(squares.value(2), 8.0));
+  CHECK(near(squares.tangent(2), -8.0));
+  const auto twice = ebb::map([](auto a) { return a * a; }, dual{dual{x, v}, dual{v, tensor<double, 3>{}}});
+  CHECK(near(twice.tangent.tangent(1), 0.5));
+
+  const auto root = ebb::while_loop([](auto a, auto b) { return ebb::abs(a * a - b) > 1e-13; },
+                                    [](auto a, auto b) { return 0.5 * (a + b / a); }, dual{2.0, 1.0}, ebb::whole(dual{2.0, 1.0}));
+  CHECK(near(root.tangent, 0.5 / std::sqrt(2.0)));
+
+  // Tuples and structs of duals and arrays.
+  const auto pairs = std::get<0>(ebb::scan([](auto c, auto row, auto w) {
+    const auto [a, b] = c;
+    return std::tuple(std::tuple(a * w + row, b + a), std::tuple<>());
+  }, std::tuple(dual{1.0, 1.0}, 0.0), x, ebb::whole(2.0)));
+  CHECK(near(std::get<0>(pairs).tangent, 8.0));
+  CHECK(near(std::get<1>(pairs).tangent, 7.0));
+}
+
 TEST_CASE("compiled functions and gradients are pushed as one program") {
   constexpr auto f = [](auto a, auto b) { return ebb::sum(ebb::exp(a * b)); };
   const tensor<double, 4> x{0.1, -0.4, 0.2, 0.5}, v{1.0, 0.5, -1.0, 0.25}, w{3.0, 1.0, 2.0, -1.0};
@@ -176,6 +212,9 @@ TEST_CASE("structs of arrays: params<ebb::dual_of>") {
   STATIC_REQUIRE(std::is_same_v<decltype(doubled), const line<ebb::dual_of>>);
   CHECK(doubled.w.tangent(1) == 2.0);
   CHECK(doubled.b.tangent() == -1.0);
+  const auto mapped = ebb::map([](auto x, auto q) { return ebb::sum(q.w) * x; }, tensor<double, 2>{3.0, 4.0}, ebb::whole(p));
+  CHECK(mapped.value(1) == 12.0);
+  CHECK(mapped.tangent(1) == 4.0);
 }
 
 TEST_CASE("special points of duals") {

@@ -88,5 +88,38 @@ int main() {
 #elif EBB_CASE == 26
   // EXPECT: E0554 has a subscript outside of its axis
   auto r = ebb::compile([](auto a) { return ebb::lbfgs([](auto v) { return v[5] * v[5]; }, a); })(x);  // LINE
+#elif EBB_CASE == 27
+  // EXPECT: E0566 returns one array with the dtype, the axes and the extents of x
+  // ERRORS: 1
+  auto r = ebb::compile([](auto a) {
+    return ebb::implicit_root([](auto v, auto w) { return ebb::sum(v * w); }, ebb::solved, a, a);  // LINE
+  })(x);
+#elif EBB_CASE == 28
+  // EXPECT: E0566 returns one array with the dtype, the axes and the extents of x
+  // ERRORS: 1
+  auto r = ebb::compile([](auto a) { return ebb::fixed_point([](auto v) { return ebb::sum(v); }, a); })(x);  // LINE
+#elif EBB_CASE == 29
+  // EXPECT: E0566 returns one array with the dtype, the axes and the extents of x
+  // ERRORS: 1
+  auto r = ebb::compile([](auto a) { return ebb::newton([](auto v) { return std::tuple(v, v); }, a); })(x);  // LINE
+#elif EBB_CASE == 30
+  // EXPECT: E0567 the solver returns the solution alone
+  // ERRORS: 1
+  auto r = ebb::compile([](auto a) {
+    return ebb::implicit_root(half, [](auto v, auto w) { return ebb::newton(half, v, w); }, a, a);  // LINE
+  })(x);
+#elif EBB_CASE == 31
+  // EXPECT: E0127 the function cannot be called so
+  // ERRORS: 1
+  auto r = ebb::compile([](auto a) { return ebb::implicit_root(half, [](auto v) { return v; }, a, a); })(x);  // LINE
+#elif EBB_CASE == 32
+  // EXPECT: E0506 t0 and t1 are numbers, and have no wider dtype
+  // ERRORS: 1
+  const ebb::tensor<float, 3> narrow{1, 2, 3};
+  auto r = ebb::compile([](auto a, auto from) { return ebb::dopri5([](auto t, auto y) { return y * t; }, a, from, 1.0); })(narrow, 0.5);  // LINE
+#elif EBB_CASE == 33
+  // EXPECT: E0506 t0 and t1 are numbers
+  // ERRORS: 1
+  auto r = ebb::compile([](auto a) { return ebb::dopri5([](auto t, auto y) { return y * t; }, a, 0, a); })(x);  // LINE
 #endif
 }

@@ -89,5 +89,13 @@ int main() {
 #elif EBB_CASE == 19
   // EXPECT: E0326 fori: the number of steps is negative, or above 2147483647
   auto r = ebb::grad([](auto a) { return ebb::fori<ebb::keep_sqrt>(1LL << 40, [](auto, auto c) { return c + c; }, ebb::sum(a)); })(h);  // LINE
+#elif EBB_CASE == 20
+  // EXPECT: E0127 the function cannot be called so: it takes another number of arguments
+  // ERRORS: 1
+  auto r = ebb::compile([](auto a) { return ebb::fori(3, [](auto c) { return c + c; }, a); })(h);  // LINE
+#elif EBB_CASE == 21
+  // EXPECT: E0329 options are ebb::reversed and one of keep_all
+  // ERRORS: 1
+  auto r = ebb::compile([](auto a) { return ebb::fori<ebb::reversed, 3>(3, [](auto, auto c) { return c + c; }, a); })(h);  // LINE
 #endif
 }

@@ -119,6 +119,21 @@ struct pushed_call<program_function<Spec>> {
   }
 };
 
+/// The dtype beside which numbers are weak, of duals and arrays in a call.
+template <class Leaves>
+struct dtype_beside_duals;
+template <class... Leaf>
+struct dtype_beside_duals<types<Leaf...>> : dtype_of_arrays<bool, typename array_for<Leaf>::type...> {};
+/// A function that takes functions, outside of traced functions.
+template <class F>
+struct pushed_call<eager_function<F>> {
+  template <class... A>
+  static constexpr auto run(const A&... a) {
+    using weak = typename dtype_beside_duals<joined_types<leaf_types<A>...>>::type;
+    return push<eager_function<F>>(as_eager_argument<weak>(a)...);
+  }
+};
+
 /// Operands of functions with a dual among them.
 template <class... A>
 concept dual_operands = (is_dual<A> || ...) && ((is_dual<A> || (borrowable<A> && !is_tracked<A>)) && ...);

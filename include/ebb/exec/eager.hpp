@@ -84,6 +84,13 @@ using eager_term = traced_type<std::remove_cvref_t<decltype(as_eager_argument<T>
 template <class F, class... A>
 using accepted_eagerly = typename acceptance<F, eager_term<weak_beside<F, A...>, A>...>::type;
 
+/// A call of a function that takes functions on arrays, duals, tuples and structs of them.
+template <class F, class... A>
+constexpr auto call_eagerly(const A&... a) {
+  if constexpr ((holds_duals<A> || ...)) return pushed_call<eager_function<F>>::run(a...);
+  else return eager_function<F>{}(as_eager_argument<promoted_among<A...>>(a)...);
+}
+
 /// Runs in place, if the result has a's dtype and may have its extents.
 template <class A, class B>
   requires arrays<A, B>
@@ -121,15 +128,14 @@ constexpr auto apply_function(F f, A a, B... b) {
 }
 
 template <class F, bool... Whole, class... A>
-  requires(!detail::form<A>::is_leaf || ...) && (!detail::are_traced<A...>)
+  requires detail::have_forms_or_duals<A...>
 constexpr auto apply_function(functions::map<F, Whole...>, const A&... a) {
-  return detail::eager_function<functions::map<F, Whole...>>{}(detail::as_eager_argument<detail::promoted_among<A...>>(a)...);
+  return detail::call_eagerly<functions::map<F, Whole...>>(a...);
 }
 template <class F, class Options, bool... Whole, class... A>
-  requires(!detail::form<A>::is_leaf || ...) && (!detail::are_traced<A...>)
+  requires detail::have_forms_or_duals<A...>
 constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&... a) {
-  using function = detail::eager_function<functions::scan<F, Options, Whole...>>;
-  return function{}(detail::as_eager_argument<detail::promoted_among<A...>>(a)...);
+  return detail::call_eagerly<functions::scan<F, Options, Whole...>>(a...);
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -103,6 +103,7 @@ constexpr int code_of_while() {
   else if constexpr (holds_refused<Carry> || (holds_refused<A> || ...)) return already_reported;
   else if constexpr (holds_variables<Carry> || (holds_variables<A> || ...)) return 439;
   else if constexpr (is_in_context<Carry> || (is_in_context<A> || ...)) return 0;
+  else if constexpr (holds_duals<Carry> || (holds_duals<A> || ...)) return 0;
   else if constexpr (!(argument<Carry>::is_argument && ... && argument<A>::is_argument)) return 111;
   else if constexpr (any_leaf<Carry, is_a_number> || (any_leaf<A, is_a_number> || ...)) return 0;
   else return open_loop<C, F, typename argument<Carry>::traced, typename argument<A>::traced...>::code;
@@ -138,12 +139,11 @@ constexpr auto apply_function(functions::while_loop<C, F, Options, Most, Whole..
   using function = functions::while_loop<detail::entered<In, C>, detail::entered<In, F>, Options, Most, Whole...>;
   return detail::into_context<In>(apply_function(function{}, detail::into_context<off>(a)...));
 }
-/// On tuples and structs of arrays.
+/// On tuples and structs of arrays, and on duals.
 template <class C, class F, class Options, int Most, bool... Whole, class... A>
-  requires(!detail::form<A>::is_leaf || ...) && (!detail::are_traced<A...>)
+  requires detail::have_forms_or_duals<A...>
 constexpr auto apply_function(functions::while_loop<C, F, Options, Most, Whole...>, const A&... a) {
-  using function = detail::eager_function<functions::while_loop<C, F, Options, Most, Whole...>>;
-  return function{}(detail::as_eager_argument<detail::promoted_among<A...>>(a)...);
+  return detail::call_eagerly<functions::while_loop<C, F, Options, Most, Whole...>>(a...);
 }
 
 /// f(carry, wholes...) from carry to carry, as long as condition(carry, wholes...) holds; the condition is a bool without axes. It is asked

@@ -21,7 +21,8 @@ namespace detail {
 template <int Code>
   requires is_one_of<Code, 506, 507>
 struct refuse_function<Code> {
-  static_assert(Code != 506, "[ebb E0506] dopri5: f(t, y, w...) returns an array with the form and dtype of y, and t has that dtype");
+  static_assert(Code != 506, "[ebb E0506] dopri5: f(t, y, w...) returns an array with the form and dtype of y, and t has that dtype; "
+                             "t0 and t1 are numbers, and have no wider dtype");
   static_assert(Code != 507, "[ebb E0507] dopri5: options are one ebb::tolerance<n>, one ebb::at_most<n>, and one of "
                              "those of scan");
 };
@@ -127,11 +128,20 @@ template <class Options>
 inline constexpr bool are_ode_options = false;
 template <int Digits, int Most, class... Other>
 inline constexpr bool are_ode_options<ode_options<Digits, Most, Other...>> = are_keep_options(types<Other...>{});
-template <class F, class Options, class Y, class... W>
+/// Whether T is a time for a state Y: a number that takes its dtype.
+template <class Y, class T>
+inline constexpr bool is_time_beside = number<T>;
+template <class Y, class T>
+  requires in_trace<T>
+inline constexpr bool is_time_beside<Y, T> =
+    T::rank == 0 && std::is_same_v<promoted<typename Y::value_type, typename T::value_type>, typename Y::value_type>;
+template <class F, class Options, class Y, class T0, class T1, class... W>
 constexpr int code_of_ode() {
   if constexpr (!are_ode_options<Options>) return 507;
   else if constexpr (constexpr int code = code_of_implicit<F, Y, by_cg_option<1>>(); code != 0) return code;
+  else if constexpr (holds_refused<T0> || holds_refused<T1>) return already_reported;
   else if constexpr (!(are_traced<W> && ...)) return 442;
+  else if constexpr (!is_time_beside<Y, T0> || !is_time_beside<Y, T1>) return 506;
   else {
     using time = term<typename Y::value_type>;
     if constexpr (constexpr int of_trace = detail::code_of_trace(std::type_identity<trace_of<F, time, Y, W...>>{}); of_trace != 0)
@@ -159,7 +169,7 @@ constexpr int code_of_ode() {
 template <auto... Option, class F, class Y, class T0, class T1, class... W>
 constexpr auto dopri5(F, const Y& y0, const T0& t0, const T1& t1, const W&... w) {
   using options = typename detail::read_ode_options<detail::ode_options<6, 1000>, std::remove_const_t<decltype(Option)>...>::type;
-  constexpr int code = detail::code_of_ode<F, options, Y, W...>();
+  constexpr int code = detail::code_of_ode<F, options, Y, T0, T1, W...>();
   static_cast<void>(detail::refuse_function<detail::code_without_reason(code)>{});
   if constexpr (code != 0) return refused_result{};
   else return detail::ode_steps<F, options>{}(y0, t0, t1, w...);

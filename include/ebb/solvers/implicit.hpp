@@ -24,12 +24,16 @@ namespace ebb::inline EBB_ABI {
 namespace detail {
 
 template <int Code>
-  requires is_one_of<Code, 442, 443>
+  requires is_one_of<Code, 442, 443, 566, 567>
 struct refuse_function<Code> {
   static_assert(Code != 442, "[ebb E0442] functions of <ebb/solvers.hpp>: they are called in a traced function: "
                              "ebb::compile([](auto x0, auto w) { return ebb::fixed_point(f, x0, w); })(x0, w)");
   static_assert(Code != 443, "[ebb E0443] functions of <ebb/solvers.hpp>: the solution is one array of floats, with one axis or none; "
                              "where there is an option ebb::by_cg<n>, it may have more axes with it");
+  static_assert(Code != 566, "[ebb E0566] implicit_root, fixed_point, newton, broyden: the function of x returns one array with the dtype, "
+                             "the axes and the extents of x");
+  static_assert(Code != 567, "[ebb E0567] implicit_root, implicit_minimizer: the solver returns the solution alone, one array of floats: "
+                             "of a solver of <ebb/solvers.hpp> std::get<0>(...)");
 };
 
 }  // namespace detail
@@ -246,6 +250,38 @@ constexpr int code_of_implicit_in() {
   else if constexpr (!requires { typename result_of_trace<F, X, W...>; }) return requires { &F::operator(); } ? 128 : 127;
   else return holds_refused<result_of_trace<F, X, W...>> ? already_reported : 0;
 }
+/// Whether R is an array like X. Its dtype depends on a context, if there is one.
+template <class X, class R>
+inline constexpr bool is_alike = selected_leaf<X, R>::exists;
+template <class X, class R>
+  requires is_in_context<X> && in_trace<R>
+inline constexpr bool is_alike<X, R> = X::rank == R::rank;
+
+/// The same, for an F that returns an array like x.
+template <class F, class Option, class X, class... W>
+constexpr int code_of_residual() {
+  if constexpr (constexpr int code = code_of_implicit_in<F, Option, X, W...>(); code != 0) return code;
+  else return is_alike<X, typename argument<result_of_trace<F, X, W...>>::traced> ? 0 : 566;
+}
+/// The code that refuses the Solver of an implicit function, or 0.
+template <class Solver, class Option, class X, class... W>
+constexpr int code_of_solver() {
+  if constexpr (code_of_function<Solver> != 0) return code_of_function<Solver>;
+  else if constexpr (!requires { typename result_of_trace<Solver, X, W...>; }) return requires { &Solver::operator(); } ? 128 : 127;
+  else if constexpr (constexpr int code = code_of_solution<result_of_trace<Solver, X, W...>, Option>(); code == 0) return 0;
+  else return code == already_reported ? already_reported : 567;
+}
+template <class R, class Option, class Solver, class X, class... W>
+constexpr int code_of_root() {
+  if constexpr (constexpr int code = code_of_implicit_in<R, Option, X, W...>(); code != 0) return code;
+  else if constexpr (constexpr int of_solver = code_of_solver<Solver, Option, X, W...>(); of_solver != 0) return of_solver;
+  else return code_of_residual<R, Option, result_of_trace<Solver, X, W...>, W...>();
+}
+template <class Loss, class Option, class Solver, class X, class... W>
+constexpr int code_of_minimizer() {
+  if constexpr (constexpr int code = code_of_implicit_in<Loss, Option, X, W...>(); code != 0) return code;
+  else return code_of_solver<Solver, Option, X, W...>();
+}
 template <class R, bool Symmetric, class Option, class Solver, class X, class... W>
 constexpr auto implicit_by(const X& x0, const W&... w) {
   return ebb::custom_vjp(implicit_value<Solver>{}, implicit_pull<R, Symmetric, Option>{}, x0, w...);
@@ -265,7 +301,7 @@ constexpr auto implicit_by(const X& x0, const W&... w) {
 template <auto... Option, class R, class Solver, class X, class... W>
 constexpr auto implicit_root(R, Solver, const X& x0, const W&... w) {
   using option = detail::option_among<Option...>;
-  constexpr int code = detail::code_of_implicit_in<R, option, X, W...>();
+  constexpr int code = detail::code_of_root<R, option, Solver, X, W...>();
   static_cast<void>(detail::refuse_function<code>{});
   if constexpr (code != 0) return refused_result{};
   else return detail::implicit_by<R, false, option, Solver>(x0, w...);
@@ -276,7 +312,7 @@ constexpr auto implicit_root(R, Solver, const X& x0, const W&... w) {
 template <auto... Option, class F, class X, class... W>
 constexpr auto fixed_point(F, const X& x0, const W&... w) {
   using option = detail::option_among<Option...>;
-  constexpr int code = detail::code_of_implicit_in<F, option, X, W...>();
+  constexpr int code = detail::code_of_residual<F, option, X, W...>();
   static_cast<void>(detail::refuse_function<code>{});
   if constexpr (code != 0) return refused_result{};
   else return detail::implicit_by<detail::fixed_point_residual<F>, false, option, detail::fixed_point_steps<F, 1000>>(x0, w...);
@@ -287,7 +323,7 @@ constexpr auto fixed_point(F, const X& x0, const W&... w) {
 template <auto... Option, class Loss, class Solver, class X, class... W>
 constexpr auto implicit_minimizer(Loss, Solver, const X& x0, const W&... w) {
   using option = detail::option_among<Option...>;
-  constexpr int code = detail::code_of_implicit_in<Loss, option, X, W...>();
+  constexpr int code = detail::code_of_minimizer<Loss, option, Solver, X, W...>();
   static_cast<void>(detail::refuse_function<code>{});
   if constexpr (code != 0) return refused_result{};
   else return detail::implicit_by<detail::gradient_as_residual<Loss>, true, option, Solver>(x0, w...);

@@ -190,7 +190,10 @@ constexpr auto between(const X& lo, const X& hi, const W&... w) {
 }
 template <class R, bool Symmetric, class Residual, class Steps, class X, class... W>
 constexpr auto solved_by(const X& x0, const W&... w) {
-  constexpr int code = code_of_implicit_in<R, by_solve_option, X, W...>();
+  constexpr int code = [] {
+    if constexpr (Symmetric) return code_of_implicit_in<R, by_solve_option, X, W...>();
+    else return code_of_residual<R, by_solve_option, X, W...>();
+  }();
   static_cast<void>(refuse_function<code_without_reason(code)>{});
   if constexpr (code != 0) return refused_result{};
   else {

@@ -166,7 +166,7 @@ template <class F, class Flags, class... A>
 constexpr int code_of_map() {
   if constexpr (code_of_function<F> != 0) return code_of_function<F>;
   else if constexpr ((holds_refused<A> || ...)) return already_reported;
-  else if constexpr ((is_in_context<A> || ...) || (holds_variables<A> || ...)) return 0;
+  else if constexpr ((is_in_context<A> || ...) || (holds_variables<A> || ...) || (holds_duals<A> || ...)) return 0;
   else if constexpr (!(argument<A>::is_argument && ...)) return 111;
   else return mapped<F, Flags, typename argument<A>::traced...>::code;
 }
@@ -181,6 +181,9 @@ struct call_of_map {
   static constexpr int show_reason() { return mapped<F, flags, typename argument<unwrapped_type<A>>::traced...>::show_reason(); }
 };
 
+/// Arguments of a function that takes functions, outside of traced functions, that are not all arrays and numbers.
+template <class... A>
+concept have_forms_or_duals = ((!form<A>::is_leaf || is_dual<A>) || ...) && !are_traced<A...>;
 /// The promoted dtype of the arguments; numbers do not count.
 template <class... T>
 constexpr auto promoted_terms(types<T...>) {
@@ -220,9 +223,9 @@ constexpr auto apply_function(functions::map<F, Whole...> f, const A&... a) {
   return apply_function(f, detail::as_term<detail::promoted_among<A...>>(*detail::first_graph(a...), a)...);
 }
 
-/// On tuples and structs of arrays: see exec/eager.hpp.
+/// On tuples and structs of arrays, and on duals: see exec/eager.hpp.
 template <class F, bool... Whole, class... A>
-  requires(!detail::form<A>::is_leaf || ...) && (!detail::are_traced<A...>)
+  requires detail::have_forms_or_duals<A...>
 constexpr auto apply_function(functions::map<F, Whole...>, const A&... a);
 
 /// f for each row along the first axis of the arguments; those in whole(...) are the same for all rows. f must not capture.

@@ -21,7 +21,7 @@ namespace ebb::inline EBB_ABI {
 namespace detail {
 
 template <int Code>
-  requires is_one_of<Code, 320, 321, 322, 323, 325, 327, 328, 331, 332, 334>
+  requires is_one_of<Code, 320, 321, 322, 323, 325, 327, 328, 329, 331, 332, 334>
 struct refuse_function<Code> {
   static_assert(Code != 320, "[ebb E0320] scan: there must be an argument that is not whole(...), and none may be a scalar");
   static_assert(Code != 321, "[ebb E0321] scan: the function returns std::tuple(carry, y); std::tuple<>() is an empty y");
@@ -31,6 +31,8 @@ struct refuse_function<Code> {
   static_assert(Code != 325, "[ebb E0325] scan, fori: an array has eight axes, and one is needed for the steps");
   static_assert(Code != 327, "[ebb E0327] fori: the arguments after the carry are whole(...): use scan to pass a row to each step");
   static_assert(Code != 328, "[ebb E0328] fori is called in a traced function: ebb::compile([](auto x) { return ebb::fori(n, f, x); })(x)");
+  static_assert(Code != 329, "[ebb E0329] scan, fori: options are ebb::reversed and one of keep_all, keep_carries, keep_every<k>, "
+                             "keep_sqrt, recompute");
   static_assert(Code != 331, "[ebb E0331] scan: variables are passed to a region that has the scan in it: "
                              "ebb::compile([](auto h, auto x) { return ebb::scan(f, h, x); })(h, x)");
   static_assert(Code != 332, "[ebb E0332] fori: the number of steps changes from step to step of another loop: pass it in whole(...)");
@@ -180,7 +182,7 @@ constexpr int code_of_scan() {
   if constexpr (code_of_function<F> != 0) return code_of_function<F>;
   else if constexpr ((holds_refused<A> || ...)) return already_reported;
   else if constexpr ((holds_variables<A> || ...)) return 331;
-  else if constexpr ((is_in_context<A> || ...)) return 0;
+  else if constexpr ((is_in_context<A> || ...) || (holds_duals<A> || ...)) return 0;
   else if constexpr (!(argument<A>::is_argument && ...)) return 111;
   else if constexpr ((any_leaf<A, is_a_number> || ...)) return 0;
   else return scanned<F, Options, Flags, typename argument<A>::traced...>::code;
@@ -195,11 +197,13 @@ constexpr kept_carries kept_by() {
   if constexpr (is_keep_option<Option>) return Option::kept;
   else return kept_carries::all;
 }
+/// Whether the options are at most one direction and one that says what is kept.
 template <class... Option>
-struct checked_options {
-  static_assert(((is_keep_option<Option> || std::is_same_v<Option, reversed_tag>) && ...) && (0 + ... + is_keep_option<Option>) <= 1 &&
-                    sizeof...(Option) <= 1 + (0 + ... + is_keep_option<Option>),
-                "[ebb E0329] scan, fori: options are ebb::reversed and one of keep_all, keep_carries, keep_every<k>, keep_sqrt, recompute");
+inline constexpr bool are_scan_options =
+    ((is_keep_option<Option> || std::is_same_v<Option, reversed_tag>) && ...) && (0 + ... + is_keep_option<Option>) <= 1 &&
+    sizeof...(Option) <= 1 + (0 + ... + is_keep_option<Option>);
+template <class... Option>
+struct read_options {
   static constexpr kept_carries kept() {
     kept_carries r = kept_carries::all;
     ((r = is_keep_option<Option> ? kept_by<Option>() : r), ...);
@@ -208,12 +212,13 @@ struct checked_options {
   using type = scan_options<(std::is_same_v<Option, reversed_tag> || ...), kept()>;
 };
 template <class... Option>
-using options_of = typename checked_options<Option...>::type;
+using options_of = typename read_options<Option...>::type;
 
 /// A step of fori as a step of scan: its row is the number of the step, and it returns no row.
 template <class F>
 struct counted_step {
   template <class Carry, class I, class... W>
+    requires std::is_invocable_v<F, const I&, const Carry&, const W&...>
   constexpr auto operator()(const Carry& carry, const I& i, const W&... w) const {
     return std::tuple(F{}(i, carry, w...), std::tuple<>());
   }
@@ -283,9 +288,9 @@ constexpr auto apply_function(functions::scan<F, Options, Whole...> f, const A&.
   return detail::apply_to_terms(f, a...);
 }
 
-/// On tuples and structs of arrays: see exec/eager.hpp.
+/// On tuples and structs of arrays, and on duals: see exec/eager.hpp.
 template <class F, class Options, bool... Whole, class... A>
-  requires(!detail::form<A>::is_leaf || ...) && (!detail::are_traced<A...>)
+  requires detail::have_forms_or_duals<A...>
 constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&... a);
 
 /// f for one row after another along the first axis of the arguments, with a carry from step to step: f(carry, rows..., wholes...)
@@ -303,7 +308,7 @@ constexpr auto apply_function(functions::scan<F, Options, Whole...>, const A&...
 ///   keep_every<k>   the carry before each k-th step, n / k of them; the backward runs k steps again at a time, and keeps all of these
 ///   keep_sqrt       keep_every<k>, where k is the root of n, rounded up
 ///   recompute       the first carry; the backward runs all steps again before it begins
-/// They change memory and time, but no bit of a result.
+/// They change memory and time, but no bit of a value or a gradient. Second derivatives agree to rounding: their sums have another order.
 /// Shape: that of the carry, and y with a leading axis. Over no rows the result is the given carry.
 /// Dtype: a real number as a carry takes its dtype from the arrays, an integer stays one.
 /// Saves: what the options say.
@@ -312,7 +317,10 @@ template <auto... Option, class F, class Carry, class... A>
 constexpr auto scan(F, const Carry& carry, const A&... a) {
   using options = detail::options_of<std::remove_const_t<decltype(Option)>...>;
   using flags = std::integer_sequence<bool, detail::is_whole<A>...>;
-  constexpr int code = detail::code_of_scan<F, options, flags, Carry, std::remove_cvref_t<decltype(detail::unwrapped(a))>...>();
+  constexpr int code = [] {
+    if constexpr (!detail::are_scan_options<std::remove_const_t<decltype(Option)>...>) return 329;
+    else return detail::code_of_scan<F, options, flags, Carry, std::remove_cvref_t<decltype(detail::unwrapped(a))>...>();
+  }();
   static_cast<void>(detail::refuse_function<code>{});
   if constexpr (detail::is_named_next(code)) {
     using scanned = detail::scanned<F, options, flags, typename argument<Carry>::traced,
@@ -336,7 +344,8 @@ template <auto... Option, class N, class F, class Carry, class... A>
 constexpr auto fori(const N& n, F, const Carry& carry, const A&... a) {
   using options = detail::options_of<std::remove_const_t<decltype(Option)>...>;
   constexpr int code = [] {
-    if constexpr (detail::code_of_function<F> != 0) return detail::code_of_function<F>;
+    if constexpr (!detail::are_scan_options<std::remove_const_t<decltype(Option)>...>) return 329;
+    else if constexpr (detail::code_of_function<F> != 0) return detail::code_of_function<F>;
     else if constexpr ((detail::holds_refused<N> || ... || detail::holds_refused<A>) || detail::holds_refused<Carry>)
       return detail::already_reported;
     else if constexpr (!(detail::is_whole<A> && ...)) return 327;
