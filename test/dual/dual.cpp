@@ -98,6 +98,18 @@ TEST_CASE("derivatives inside of a function that is differentiated do not mix") 
   CHECK(derivative(nested, 3.0) == 54.0);
 }
 
+TEST_CASE("duals of numbers count up and down") {
+  dual x{2.0, 3.0};
+  const dual before = x++;
+  CHECK(before.value == 2.0);
+  CHECK((++x).value == 4.0);
+  CHECK((x--).value == 4.0);
+  CHECK((--x).value == 2.0);
+  CHECK((+x).tangent == 3.0);
+  dual twice{dual{2.0, 1.0}, dual{1.0, 0.0}};
+  CHECK((++twice * twice).tangent.value == 6.0);
+}
+
 TEST_CASE("arrays: functions are programs of value and tangent") {
   const tensor<double, 3> x{0.1, -0.4, 2.0}, v{1.0, 0.5, -1.0}, w{3.0, 1.0, 2.0};
   const auto f = [](auto a, auto b) { return ebb::sum(ebb::tanh(a) * b + a / 2 - 1); };

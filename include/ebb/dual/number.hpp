@@ -163,6 +163,31 @@ template <class A, class B>
 constexpr dual<A>& operator/=(dual<A>& a, const B& b) {
   return a = a / b;
 }
+template <class A>
+  requires detail::dual_number<dual<A>>
+constexpr dual<A>& operator++(dual<A>& a) {
+  return a = a + 1;
+}
+template <class A>
+  requires detail::dual_number<dual<A>>
+constexpr dual<A>& operator--(dual<A>& a) {
+  return a = a - 1;
+}
+template <class A>
+  requires detail::dual_number<dual<A>>
+constexpr dual<A> operator++(dual<A>& a, int) {
+  return std::exchange(a, a + 1);
+}
+template <class A>
+  requires detail::dual_number<dual<A>>
+constexpr dual<A> operator--(dual<A>& a, int) {
+  return std::exchange(a, a - 1);
+}
+template <class A>
+  requires detail::dual_number<dual<A>>
+constexpr dual<A> operator+(const dual<A>& a) {
+  return a;
+}
 
 // Comparisons compare values: for numbers the result is a bool, for arrays an array of them.
 template <class A, class B>
