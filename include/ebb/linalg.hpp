@@ -5,6 +5,7 @@
 #pragma once
 
 #include "linalg/diagonal.hpp"
+#include "linalg/chain_order.hpp"
 #include "linalg/products.hpp"
 #include "linalg/matrix.hpp"
 #include "linalg/band.hpp"

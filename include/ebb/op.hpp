@@ -38,6 +38,7 @@
 #include "op/like.hpp"
 #include "op/reduce.hpp"
 #include "op/linear.hpp"
+#include "op/product_cost.hpp"
 #include "op/logarithmic.hpp"
 #include "op/power.hpp"
 #include "op/moments.hpp"

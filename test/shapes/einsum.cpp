@@ -1,6 +1,6 @@
 // test/shapes/einsum.cpp — einsum and tensordot: recorded values and derivatives, loops, dtypes, strings, errors.
 // SPDX-License-Identifier: BSL-1.0
-// covers: einsum.hpp einsum_text.hpp einsum_order.hpp
+// covers: einsum.hpp einsum_text.hpp einsum_order.hpp op/product_cost.hpp
 #include "../linalg/oracle.hpp"
 #include "../random_array.hpp"
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "chain_order.hpp"
 #include "diagonal.hpp"
 
 #include "../op/shape.hpp"
@@ -139,19 +140,23 @@ struct matrix_power {
 
 struct multi_dot {
   static constexpr precision autocast = op::matmul::autocast;
-  static constexpr auto apply(auto x, auto y) { return matmul::apply(x, y); }
-  /// Four or more factors are multiplied from left to right until three are left. Of three, the cheaper pair is first if all extents are
-  /// known.
-  static constexpr auto apply(auto x, auto y, auto z, auto... rest) {
-    if constexpr (sizeof...(rest) > 0) return apply(matmul::apply(x, y), z, rest...);
-    else {
-      using R = decltype(matmul::apply(matmul::apply(x, y), z));
-      if (x.rank() != 2 || y.rank() != 2 || z.rank() != 2) return R(matmul::apply(matmul::apply(x, y), z));
-      const std::int64_t a = x.extent(0), b = x.extent(1), c = y.extent(1), d = z.extent(1);
-      const bool known = a >= 0 && b >= 0 && c >= 0 && d >= 0;
-      if (known && b * c * d + a * b * d < a * b * c + a * c * d) return R(matmul::apply(x, matmul::apply(y, z)));
-      return R(matmul::apply(matmul::apply(x, y), z));
-    }
+  template <class... A>
+  static constexpr auto apply(operand<A>... x) {
+    using T = detail::promoted_of<op::mul, operand<A>...>;
+    const operand<T> in[] = {cast_to<T>(x)...};
+    for (const operand<T>& one : in)
+      if (one.is_refused()) return one;
+    return product<sizeof...(A)>(detail::chain_order<sizeof...(A)>(in), in, 0, sizeof...(A));
+  }
+
+ private:
+  template <int N, class T>
+  static constexpr operand<T> product(const detail::chain_order<N>& order, const operand<T>* x, int first, int end) {
+    if (end - first == 1) return x[first];
+    const int cut = order.cut_of(first, end);
+    const operand<T> left = product<N>(order, x, first, cut), right = product<N>(order, x, cut, end);
+    if (left.is_refused() || right.is_refused()) return left.is_refused() ? left : right;
+    return matmul::apply(left, right);
   }
 };
 
@@ -195,9 +200,9 @@ template <int N, class X>
 constexpr auto matrix_power(X&& x) {
   return apply_function(functions::matrix_power<N>{}, std::forward<X>(x));
 }
-/// The product of two or more matrices, from left to right. Of the last three factors, the cheaper pair is multiplied first if all extents
-/// are known.
-/// Shape, Dtype, Error: those of matmul.   Saves: the factors, and the products on the way.
+/// The product of two or more matrices; the first and the last factor may be vectors. It is computed in the cheapest order if all extents
+/// are known while tracing, else from left to right: see [note: order of a chain of products]. Nested calls set an order.
+/// Shape, Error: those of matmul.   Dtype: promoted.   Saves: the factors, and the products on the way.
 template <class... X>
 constexpr auto multi_dot(X&&... x) {
   static_assert(sizeof...(X) >= 2, "[ebb E0426] multi_dot: a product needs two factors");

@@ -2,24 +2,23 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "../op/product_cost.hpp"
 #include "einsum_text.hpp"
 
 #include <bit>
 #include <cstdint>
-#include <limits>
 
 namespace ebb::inline EBB_ABI::detail {
 
 /// Which two parts make the product of a set of operands; a set is a bit for each operand.
 ///
 /// [note: order of einsum]
-/// A product of two parts costs the product of the extents of all its letters, twice that if it contracts one, as opt_einsum counts. If
-/// all extents are known while tracing, the cheapest tree of products is found over all sets of operands, outer products included, and
-/// without products that have too many axes. Of trees that cost the same, the one from left to right is taken. It is also taken if an
-/// extent is known only at the call.
-class einsum_order {
+/// If all extents are known while tracing, the cheapest tree of products is found over all sets of operands, outer products included, and
+/// without products that have too many axes: see [note: cost of a product]. Of trees that cost the same, the one from left to right is
+/// taken. It is also taken if an extent is known only at the call.
+class einsum_order : product_cost {
  public:
-  static constexpr int most_letters = 64;  // each is a bit; einsum has 52 letters and at most eight axes of `...`
+  using product_cost::most_letters;  // einsum has 52 and at most eight axes of `...`
 
   /// letters: those of each operand, as bits. wanted: those of the result. extent: of each letter, negative if it is unknown.
   constexpr einsum_order(int count, const std::uint64_t* letters, std::uint64_t wanted, const std::int64_t* extent) {
@@ -50,26 +49,6 @@ class einsum_order {
 
  private:
   static constexpr unsigned sets = 1u << most_of_einsum;
-
-  /// The product of the extents of the letters, -1 if one is unknown.
-  static constexpr double volume(std::uint64_t letters, const std::int64_t* extent) {
-    double r = 1;
-    for (; letters != 0; letters &= letters - 1) {
-      const std::int64_t e = extent[std::countr_zero(letters)];
-      if (e < 0) return -1;
-      r *= static_cast<double>(e);
-    }
-    return r;
-  }
-  /// Of the product of two parts with these letters, which has the letters `after`. Infinite if it has too many axes: see
-  /// einsum_steps::product.
-  static constexpr double price(std::uint64_t left, std::uint64_t right, std::uint64_t after, const std::int64_t* extent) {
-    const std::uint64_t both = left | right, inner = both & ~after;
-    const int most = inner ? max_rank - 2 : max_rank;
-    if (std::popcount(after) > max_rank || std::popcount(left & right & after) > most) return std::numeric_limits<double>::infinity();
-    return (inner ? 2 : 1) * volume(both, extent);
-  }
-
   std::uint8_t first_[sets] = {};
 };
 
