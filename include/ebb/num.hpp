@@ -28,5 +28,6 @@
 #include "num/power.hpp"
 #include "num/precision.hpp"
 #include "num/promote.hpp"
+#include "num/quotient.hpp"
 #include "num/remainder.hpp"
 #include "num/tangent.hpp"

@@ -46,4 +46,17 @@ inline constexpr bool bfloat16_dot = true;
 inline constexpr bool bfloat16_dot = false;
 #endif
 
+/// How many fused products take as long as the division of a register of floats, or of doubles; 0: not known, so none are exchanged. AMD's
+/// processors divide a register in the time of some ten, Intel's take longer, the more the wider it is.
+struct division_time {
+  int floats = 0, doubles = 0;
+};
+#if defined(__znver1__) || defined(__znver2__) || defined(__znver3__) || defined(__znver4__) || defined(__znver5__) || !defined(__FMA__)
+inline constexpr division_time division{};
+#elif defined(__AVX512F__)
+inline constexpr division_time division{20, 32};
+#else
+inline constexpr division_time division{10, 16};
+#endif
+
 }  // namespace ebb::inline EBB_ABI::target_has

@@ -200,6 +200,7 @@ struct lanes<T> {
   }
   static EBB_INLINE mask isnan(lanes a) requires full_real<T> { return a != a; }
   static EBB_INLINE bool any(mask m) { return lanes<bool>(m).to_bits() != 0; }
+  static EBB_INLINE bool every(mask m) { return lanes<bool>(m).to_bits() == ~std::uint32_t{0} >> (32 - size); }
   static EBB_INLINE bits to_bits(lanes a) requires full_real<T> {
     using B = typename bits::element;
     return simd::each<B>([](auto x) EBB_LAMBDA { return reinterpret_cast<simd::vector<B>>(x); }, a);

@@ -15,6 +15,7 @@ class nest_kernel {
   using code = nest_step<P, Number>;
   using pointers = typename code::pointers;
   using extents = typename code::extents;
+  using reciprocals = typename code::reciprocals;
   static constexpr nest n = code::n;
   static constexpr int inner = code::inner;
 
@@ -88,22 +89,22 @@ class nest_kernel {
   }
 
   /// One step whose elements begin at j; accumulator number u is next.
-  static EBB_PART void step(leaf& x, const pointers& p, std::size_t j, [[maybe_unused]] std::size_t u, auto part) {
-    code::step(p, j, part, [&]<int R>() EBB_PART_LAMBDA -> lanes<reduced<R>>* {
+  static EBB_PART void step(leaf& x, const pointers& p, const reciprocals& r, std::size_t j, [[maybe_unused]] std::size_t u, auto part) {
+    code::step(p, r, j, part, [&]<int R>() EBB_PART_LAMBDA -> lanes<reduced<R>>* {
       if constexpr (reduce_at<R>.run) return std::get<R>(x.of).next(u);
       else return nullptr;
     });
     turn(x);
   }
   /// All accumulators in turn, for nests that would wait for the latency of an addition.
-  static EBB_PART void turns(leaf& x, const pointers& p, std::size_t& j, std::ptrdiff_t& left) {
+  static EBB_PART void turns(leaf& x, const pointers& p, const reciprocals& r, std::size_t& j, std::ptrdiff_t& left) {
     const auto accumulator = [&]<int R>(std::size_t u) EBB_PART_LAMBDA -> lanes<reduced<R>>* {
       if constexpr (reduce_at<R>.run) return &std::get<R>(x.of).rest[u];
       else return nullptr;
     };
     for (; left >= logical_lanes; left -= logical_lanes, j += logical_lanes)
       repeat<accumulators / 2>([&]<int U>() EBB_PART_LAMBDA {
-        code::two_steps(p, j + 2 * U * lane_count, [&]<int R>() EBB_PART_LAMBDA { return accumulator.template operator()<R>(2 * U); },
+        code::two_steps(p, r, j + 2 * U * lane_count, [&]<int R>() EBB_PART_LAMBDA { return accumulator.template operator()<R>(2 * U); },
                         [&]<int R>() EBB_PART_LAMBDA { return accumulator.template operator()<R>(2 * U + 1); });
       });
   }
@@ -111,6 +112,7 @@ class nest_kernel {
   /// Elements [j, j + count) of a row. The first one belongs to logical lane `phase`: 0 unless a run joins rows.
   static EBB_PART void segment(leaf& given, const pointers& p, std::size_t j, std::size_t count, std::size_t phase) {
     leaf x = given;  // a copy stays in registers; a referenced object may not
+    const reciprocals r = code::reciprocals_in(p, count);
     [[maybe_unused]] std::size_t lane = phase % lane_count, u = phase / lane_count;
     if (joins_rows && u != 0) turn(x);
     // The number of elements that are left may become negative: if a step took off only what it has, its minimum would be part of the
@@ -118,15 +120,15 @@ class nest_kernel {
     for (auto left = static_cast<std::ptrdiff_t>(count); left > 0;) {
       if constexpr (n.small && has_run && whole_steps)
         if (u == 0 && lane == 0 && left >= logical_lanes) {
-          turns(x, p, j, left);
+          turns(x, p, r, j, left);
           continue;
         }
       const std::ptrdiff_t room = lane_count - (joins_rows ? static_cast<std::ptrdiff_t>(lane) : 0);
       const int c = static_cast<int>(left < room ? left : room);
-      if constexpr (known_row == 1 && !joins_rows) step(x, p, j, u, detail::one_lane{});
-      else if constexpr (!tails) step(x, p, j, u, detail::whole_step{});
-      else if constexpr (joins_rows) step(x, p, j, u, detail::middle_lanes{lane, c});
-      else step(x, p, j, u, detail::first_lanes<whole_steps>{c});
+      if constexpr (known_row == 1 && !joins_rows) step(x, p, r, j, u, detail::one_lane{});
+      else if constexpr (!tails) step(x, p, r, j, u, detail::whole_step{});
+      else if constexpr (joins_rows) step(x, p, r, j, u, detail::middle_lanes{lane, c});
+      else step(x, p, r, j, u, detail::first_lanes<whole_steps>{c});
       j += static_cast<std::size_t>(room);
       left -= room;
       lane = 0;

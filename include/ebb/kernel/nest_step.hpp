@@ -9,12 +9,14 @@
 #pragma once
 
 #include "../base/repeat.hpp"
+#include "../num/quotient.hpp"
 #include "../tensor/nest.hpp"
 #include "part.hpp"
 #include "slots.hpp"
 
 #include <bit>
 #include <cstddef>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -240,6 +242,42 @@ struct nest_step {
       else to = lanes<T>::all(*from);
     }
   }
+  /// The reciprocals of divisors that are one number in each row, of short rows NaN: then quotients divide.
+  static constexpr std::size_t least_row = 4 * lane_count;
+  template <class>
+  struct reciprocals_of;
+  template <int... I>
+  struct reciprocals_of<std::integer_sequence<int, I...>> {
+    std::tuple<std::conditional_t<(load_at<I>.reciprocal.number >= 0), lane::negative_reciprocal<lanes<loaded<I>>>, bool>...> of;
+  };
+  using reciprocals = reciprocals_of<std::make_integer_sequence<int, n.loads.count>>;
+  static constexpr bool has_reciprocals = [] {
+    for (int i = 0; i < n.loads.count; ++i)
+      if (P::plan.loads[static_cast<std::size_t>(n.loads.first + i)].reciprocal.number >= 0) return true;
+    return false;
+  }();
+  static EBB_PART reciprocals reciprocals_in(const pointers& p, std::size_t count) {
+    reciprocals r;
+    repeat<has_reciprocals ? n.loads.count : 0>([&]<int I>() EBB_PART_LAMBDA {
+      if constexpr (constexpr nest_load e = load_at<I>; e.reciprocal.number >= 0) {
+        using T = loaded<I>;
+        const T y = e.source == nest_load::from::literal ? from_cell<T>(e.bits) : *reinterpret_cast<const T*>(p.in[I]);
+        const auto x = lane::negative_reciprocal_of(count < least_row ? T(0) : y);
+        std::get<I>(r.of) = {lanes<T>::all(x.high), lanes<T>::all(x.low)};
+      }
+    });
+    return r;
+  }
+  static EBB_PART void take(locals& v, const reciprocals& r) {
+    repeat<has_reciprocals ? n.loads.count : 0>([&]<int I>() EBB_PART_LAMBDA {
+      if constexpr (constexpr slot high = load_at<I>.reciprocal; high.number >= 0) {
+        constexpr slot low{high.type, high.number + 1};
+        v.template at<high>() = std::get<I>(r.of).high;
+        v.template at<low>() = std::get<I>(r.of).low;
+      }
+    });
+  }
+
   /// The operands of an equation, in bytes from the beginning of the locals.
   struct computation {
     nest_compute::vector_function function = nullptr;
@@ -248,12 +286,15 @@ struct nest_step {
   struct computations {
     computation at[n.computes.count + 1];
   };
+  template <bool Reciprocals>
   static constexpr computations code = [] {
     computations r;
     for (int i = 0; i < n.computes.count; ++i) {
       const nest_compute& e = P::plan.computes[static_cast<std::size_t>(n.computes.first + i)];
-      r.at[i].function = e.vector;
+      const bool divided = Reciprocals && e.reciprocal.number >= 0;
+      r.at[i].function = divided ? e.divided : e.vector;
       for (int j = 0; j < e.count; ++j) r.at[i].in[j] = locals::offset_of(e.in[j]);
+      if (divided) r.at[i].in[2] = locals::offset_of(e.reciprocal);
       r.at[i].to = locals::offset_of(e.to);
     }
     return r;
@@ -262,11 +303,10 @@ struct nest_step {
   static EBB_PART void apply(char* v, std::size_t a, std::size_t b, std::size_t c, std::size_t to) {
     Function(v + a, v + b, v + c, v + to);
   }
-  template <int First, int... I>
+  template <bool Reciprocals, int First, int... I>
   static EBB_PART void compute_some(char* v, std::integer_sequence<int, I...>) {
-    (apply<code.at[First + I].function>(v, code.at[First + I].in[0], code.at[First + I].in[1], code.at[First + I].in[2],
-                                        code.at[First + I].to),
-     ...);
+    constexpr const auto& c = code<Reciprocals>;
+    (apply<c.at[First + I].function>(v, c.at[First + I].in[0], c.at[First + I].in[1], c.at[First + I].in[2], c.at[First + I].to), ...);
   }
   // [note: computed in pieces]
   // clang stops at folds of more than 250 items. g++ optimizes each function before it inlines it: there, referenced values are
@@ -274,10 +314,10 @@ struct nest_step {
   // the values.
   static constexpr int piece_length = 64;
   using pieces = std::make_integer_sequence<int, (n.computes.count + piece_length - 1) / piece_length>;
-  template <int Piece>
+  template <int Piece, bool Reciprocals = false>
   static EBB_PART void compute_piece(locals& v) {
     constexpr int first = Piece * piece_length, rest = n.computes.count - first;
-    compute_some<first>(reinterpret_cast<char*>(&v), std::make_integer_sequence<int, rest < piece_length ? rest : piece_length>{});
+    compute_some<Reciprocals, first>(reinterpret_cast<char*>(&v), std::make_integer_sequence<int, rest < piece_length ? rest : piece_length>{});
   }
   template <int I>
   static EBB_PART void reduce_one(locals& v, const pointers& p, std::size_t j, lanes<reduced<I>>* rest, auto part) {
@@ -307,28 +347,35 @@ struct nest_step {
     repeat_part<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA { reduce_one<R>(v, p, j, rest.template operator()<R>(), part); });
   }
   template <int... Piece>
-  static EBB_PART void step(std::integer_sequence<int, Piece...>, const pointers& p, std::size_t j, auto part, auto&& rest) {
+  static EBB_PART void step(std::integer_sequence<int, Piece...>, const pointers& p, const reciprocals& r, std::size_t j, auto part,
+                            auto&& rest) {
     locals v;
     load(v, p, j, part);
-    (compute_piece<Piece>(v), ...);
+    take(v, r);
+    (compute_piece<Piece, has_reciprocals>(v), ...);
     finish(v, p, j, part, rest);
   }
   template <int... Piece>
-  static EBB_PART void two_steps(std::integer_sequence<int, Piece...>, const pointers& p, std::size_t j, auto&& first, auto&& second) {
+  static EBB_PART void two_steps(std::integer_sequence<int, Piece...>, const pointers& p, const reciprocals& r, std::size_t j, auto&& first,
+                                 auto&& second) {
     locals v, w;
     load(v, p, j, detail::whole_step{});
-    (compute_piece<Piece>(v), ...);
+    take(v, r);
+    (compute_piece<Piece, has_reciprocals>(v), ...);
     load(w, p, j + lane_count, detail::whole_step{});
-    (compute_piece<Piece>(w), ...);
+    take(w, r);
+    (compute_piece<Piece, has_reciprocals>(w), ...);
     finish(v, p, j, detail::whole_step{}, first);
     finish(w, p, j + lane_count, detail::whole_step{}, second);
   }
 
   /// One step of lanes: the elements from j on that `part` selects. `rest(I)` is the accumulator of reduction I.
-  static EBB_PART void step(const pointers& p, std::size_t j, auto part, auto&& rest) { step(pieces{}, p, j, part, rest); }
+  static EBB_PART void step(const pointers& p, const reciprocals& r, std::size_t j, auto part, auto&& rest) {
+    step(pieces{}, p, r, j, part, rest);
+  }
   /// Two steps at once: the second one's loads need not wait for the first one's stores.
-  static EBB_PART void two_steps(const pointers& p, std::size_t j, auto&& first, auto&& second) {
-    two_steps(pieces{}, p, j, first, second);
+  static EBB_PART void two_steps(const pointers& p, const reciprocals& r, std::size_t j, auto&& first, auto&& second) {
+    two_steps(pieces{}, p, r, j, first, second);
   }
 };
 

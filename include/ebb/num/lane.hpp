@@ -30,6 +30,7 @@
 //               V::scale(a, n)          a * 2^n rounded once, for any a and integers n: AVX-512 scalef
 //               V::split(a)             significand and exponent of |a| (see below): AVX-512 getmant(0.75 to 1.5, no sign) and getexp
 //               V::any(m) -> bool       whether m holds in some lane, so that rare work can be skipped
+//               V::every(m) -> bool     whether m holds in all lanes
 //
 // A batch of integers has all, select, any, + - * (wrapping), unary -, / (by 0: 0), & | ^ ~, << and >> (keeps the sign) by a count or by a
 // batch of counts, and the comparisons. It may have abs, at_least and at_most.
@@ -269,6 +270,14 @@ EBB_INLINE constexpr bool in_no_lane([[maybe_unused]] mask_of<V> m) {
   if constexpr (scalar<V>) return !m;
   else if constexpr (requires { V::any(m); }) return !V::any(m);
   else return false;
+}
+
+/// Whether m is true in all lanes. Always false for a batch without `any`.
+template <class V>
+EBB_INLINE constexpr bool in_every_lane([[maybe_unused]] mask_of<V> m) {
+  if constexpr (scalar<V>) return m;
+  else if constexpr (requires { V::every(m); }) return V::every(m);
+  else return in_no_lane<V>(!m);
 }
 
 }  // namespace detail

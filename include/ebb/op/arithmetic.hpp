@@ -5,6 +5,8 @@
 #include "call.hpp"
 #include "kit.hpp"
 
+#include "../num/quotient.hpp"
+
 namespace ebb::inline EBB_ABI::op {
 
 /// x + y.   Dtype: for bool it is x || y.   Saves: nothing.   Error: 0.5 ulp.
@@ -35,6 +37,9 @@ struct div : elementwise<2> {
   static constexpr std::string_view name = "div";
   static constexpr domain accepts = domain::real;
   static constexpr auto value(auto x, auto y) { return x / y; }
+  static EBB_INLINE constexpr auto by_reciprocal(auto x, auto y, auto high, auto low) {
+    return lane::quotient(x, y, high, low);
+  }
   static constexpr auto pull(auto g, auto, auto y, auto out) { return grads(g / y, -g * (out / y)); }
 };
 

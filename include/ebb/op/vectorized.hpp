@@ -48,6 +48,11 @@ struct vectorized {
     }
   }
 
+  static EBB_INLINE void divided(const void* a, const void* b, const void* c, void* out) {
+    const lanes<T>* const reciprocal = static_cast<const lanes<T>*>(c);
+    *static_cast<lanes<T>*>(out) = Op::by_reciprocal(*static_cast<const lanes<T>*>(a), *static_cast<const lanes<T>*>(b), reciprocal[0], reciprocal[1]);
+  }
+
   /// n elements of adjacent arrays. A reduction combines elementwise: out = combine(out, in[0]).
   static void block(const void* const* in, void* out, std::size_t n) {
     if constexpr (Op::what == kind::reduce) {
@@ -90,6 +95,7 @@ struct vectorized {
       k.vector = &vector;
       k.block = &block;
     }
+    if constexpr (std::is_floating_point_v<T> && requires(T x) { Op::by_reciprocal(x, x, x, x); }) k.divided = &divided;
     if constexpr (Op::what == kind::reduce) k.accumulate = &accumulate;
     k.whole = detail::whole_function_of<Op, T>();
     k.small_matrix = detail::small_matrix_function_of<Op, T>();

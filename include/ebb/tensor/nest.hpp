@@ -37,6 +37,7 @@ struct nest_load {
   int step = 1;     // it has every step-th row there; if that is not 1, the axis is a loop of its own
   bool one_row = false;  // it is one row along this axis, which the nest does not have
   cell bits = 0;    // of a literal
+  slot reciprocal;  // and the next one, of a divisor that is one number in each row: see [note: quotients by one number]
 };
 
 struct nest_compute {
@@ -46,8 +47,10 @@ struct nest_compute {
   vector_function vector = nullptr;
   block_function block = nullptr;
   scalar_function scalar = nullptr;
+  vector_function divided = nullptr;  // instead of `vector` where the reciprocal of in[1] is known
   int count = 0;
   slot in[3];
+  slot reciprocal;
   slot to;
 };
 
