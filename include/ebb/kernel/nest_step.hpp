@@ -317,7 +317,8 @@ struct nest_step {
   template <int Piece, bool Reciprocals = false>
   static EBB_PART void compute_piece(locals& v) {
     constexpr int first = Piece * piece_length, rest = n.computes.count - first;
-    compute_some<Reciprocals, first>(reinterpret_cast<char*>(&v), std::make_integer_sequence<int, rest < piece_length ? rest : piece_length>{});
+    using each = std::make_integer_sequence<int, rest < piece_length ? rest : piece_length>;
+    compute_some<Reciprocals, first>(reinterpret_cast<char*>(&v), each{});
   }
   template <int I>
   static EBB_PART void reduce_one(locals& v, const pointers& p, std::size_t j, lanes<reduced<I>>* rest, auto part) {

@@ -49,8 +49,8 @@ struct vectorized {
   }
 
   static EBB_INLINE void divided(const void* a, const void* b, const void* c, void* out) {
-    const lanes<T>* const reciprocal = static_cast<const lanes<T>*>(c);
-    *static_cast<lanes<T>*>(out) = Op::by_reciprocal(*static_cast<const lanes<T>*>(a), *static_cast<const lanes<T>*>(b), reciprocal[0], reciprocal[1]);
+    const lanes<T>*x = static_cast<const lanes<T>*>(a), *y = static_cast<const lanes<T>*>(b), *part = static_cast<const lanes<T>*>(c);
+    *static_cast<lanes<T>*>(out) = Op::by_reciprocal(*x, *y, part[0], part[1]);
   }
 
   /// n elements of adjacent arrays. A reduction combines elementwise: out = combine(out, in[0]).
