@@ -95,7 +95,8 @@ struct vectorized {
       k.vector = &vector;
       k.block = &block;
     }
-    if constexpr (std::is_floating_point_v<T> && requires(T x) { Op::by_reciprocal(x, x, x, x); }) k.divided = &divided;
+    if constexpr (std::is_floating_point_v<T>)
+      if constexpr (requires(T x) { Op::by_reciprocal(x, x, x, x); }) k.divided = &divided;
     if constexpr (Op::what == kind::reduce) k.accumulate = &accumulate;
     k.whole = detail::whole_function_of<Op, T>();
     k.small_matrix = detail::small_matrix_function_of<Op, T>();
