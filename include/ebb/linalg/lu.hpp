@@ -76,7 +76,7 @@ struct lu : own_matrix {
     }
     return true;
   }
-  static constexpr std::ptrdiff_t blocked = 5;
+  static constexpr std::ptrdiff_t blocked = 8;
   static constexpr std::ptrdiff_t blocked_scratch(std::ptrdiff_t m, std::ptrdiff_t n) {
     return kernel::elimination::factored_room(m, n) + m;
   }
