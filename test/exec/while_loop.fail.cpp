@@ -43,5 +43,8 @@ int main() {
 #elif EBB_CASE == 11
   // EXPECT: E0438 without a bound has no gradient
   auto r = ebb::compile([](auto a) { return ebb::sum(ebb::while_loop(large, half, a)); })(ebb::variable(x));  // LINE
+#elif EBB_CASE == 12
+  // EXPECT: E0557 at_most<n>: n is 0 or more
+  auto r = ebb::compile([](auto a) { return ebb::while_loop<ebb::at_most<-1>>(large, half, a); })(x);  // LINE
 #endif
 }

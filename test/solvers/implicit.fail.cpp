@@ -121,5 +121,13 @@ int main() {
   // EXPECT: E0506 t0 and t1 are numbers
   // ERRORS: 1
   auto r = ebb::compile([](auto a) { return ebb::dopri5([](auto t, auto y) { return y * t; }, a, 0, a); })(x);  // LINE
+#elif EBB_CASE == 34
+  // EXPECT: E0557 by_cg<n>: n is 1 or more
+  // ERRORS: 1
+  auto r = ebb::compile([](auto a) { return ebb::fixed_point<ebb::by_cg<0>>(half, a, a); })(x);  // LINE
+#elif EBB_CASE == 35
+  // EXPECT: E0557 tolerance<n>: n is 1 or more
+  // ERRORS: 1
+  auto r = ebb::compile([](auto a) { return ebb::dopri5<ebb::tolerance<0>>([](auto t, auto y) { return y * t; }, a, 0, 1); })(x);  // LINE
 #endif
 }

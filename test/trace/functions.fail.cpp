@@ -120,4 +120,14 @@ constexpr int refused = traced_on<matrix>([](auto x) {
 constexpr int refused = traced_on<matrix>([](auto) {
   return ebb::map([](auto row) { return row; });  // LINE
 });
+#elif EBB_CASE == 22  // a function of two arrays with three
+// EXPECT: E0556 the function takes other arguments
+constexpr int refused = traced_on<matrix>([](auto x) {
+  return ebb::matmul(x, x, x);  // LINE
+});
+#elif EBB_CASE == 23  // a number in place of an array
+// EXPECT: E0556 or a number where an array is
+constexpr int refused = traced_on<matrix>([](auto x) {
+  return ebb::matmul(x, 2);  // LINE
+});
 #endif

@@ -32,9 +32,10 @@ struct refuse_function<Code> {
 
 /// The option of while_loop that bounds its steps.
 template <int Steps>
-struct at_most_option {};
+struct at_most_option {
+  static_assert(Steps >= 0, "[ebb E0557] at_most<n>: n is 0 or more");
+};
 template <int Steps>
-  requires(Steps >= 0)
 inline constexpr at_most_option<Steps> at_most{};
 
 namespace functions {

@@ -36,6 +36,12 @@ struct refusal<176, Call> : Call {
   static_assert(Call::code != 176, "[ebb E0176] the function takes another number of operands");
 };
 
+template <class Call>
+struct refusal<556, Call> : Call {
+  static_assert(Call::code != 556, "[ebb E0556] the function takes other arguments: another number of them, or an array where a number is "
+                                   "given, or a number where an array is");
+};
+
 namespace detail {
 
 template <class T>

@@ -31,9 +31,10 @@ struct refuse_function<Code> {
 
 /// The option of dopri5 that says how small the error of a step is: 10 to the power -Digits, of 1 and of the state.
 template <int Digits>
-struct tolerance_option {};
+struct tolerance_option {
+  static_assert(Digits > 0, "[ebb E0557] tolerance<n>: n is 1 or more");
+};
 template <int Digits>
-  requires(Digits > 0)
 inline constexpr tolerance_option<Digits> tolerance{};
 
 namespace detail {

@@ -43,9 +43,10 @@ struct refuse_function<Code> {
 struct by_solve_option {};
 inline constexpr by_solve_option by_solve{};
 template <int Steps>
-struct by_cg_option {};
+struct by_cg_option {
+  static_assert(Steps > 0, "[ebb E0557] by_cg<n>: n is 1 or more");
+};
 template <int Steps>
-  requires(Steps > 0)
 inline constexpr by_cg_option<Steps> by_cg{};
 
 /// A solver for implicit_root and implicit_minimizer that returns x0, because C++ outside of the traced function has computed the solution.

@@ -26,9 +26,19 @@ inline constexpr keep_option<kept_carries::all> keep_all{};
 inline constexpr keep_option<kept_carries::of_each_step> keep_carries{};
 inline constexpr keep_option<kept_carries::square_root> keep_sqrt{};
 inline constexpr keep_option<kept_carries::first> recompute{};
+namespace detail {
+
 template <int Steps>
-  requires(Steps > 0)
-inline constexpr keep_option<kept_carries{Steps}> keep_every{};
+constexpr auto every_so_many() {
+  static_assert(Steps > 0, "[ebb E0557] keep_every<k>: k is 1 or more");
+  constexpr kept_carries kept{Steps < 1 ? 1 : Steps};
+  return keep_option<kept>{};
+}
+
+}  // namespace detail
+
+template <int Steps>
+inline constexpr auto keep_every = detail::every_so_many<Steps>();
 
 template <bool Reversed, kept_carries Kept>
 struct scan_options {

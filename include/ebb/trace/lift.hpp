@@ -74,21 +74,28 @@ template <class F, class... A>
 struct lifted {
   using function = F;
   using lift = lifted;
-  static constexpr shape infer() {
-    return []<int... J>(std::integer_sequence<int, J...>) {
-      graph g;
-      g.tolerant = true;
-      const auto r = F::apply(scratch<A>(g, J)...);
-      return r.id < 0 ? refused(-r.id) : g.syms.find(g.shape_of(r.id));
-    }(std::make_integer_sequence<int, sizeof...(A)>{});
-  }
   template <class B>
   using argument = std::conditional_t<is_term<B>, decltype(scratch<B>(std::declval<graph&>(), 0)), B>;
+  static constexpr bool takes_these = requires { F::apply(std::declval<argument<A>>()...); };
+  static constexpr shape infer() {
+    if constexpr (!takes_these) return refused(556);
+    else
+      return []<int... J>(std::integer_sequence<int, J...>) {
+        graph g;
+        g.tolerant = true;
+        const auto r = F::apply(scratch<A>(g, J)...);
+        return r.id < 0 ? refused(-r.id) : g.syms.find(g.shape_of(r.id));
+      }(std::make_integer_sequence<int, sizeof...(A)>{});
+  }
+  static constexpr auto applied() {
+    if constexpr (takes_these) return std::type_identity<decltype(F::apply(std::declval<argument<A>>()...))>{};
+    else return std::type_identity<operand<float>>{};
+  }
 
   static constexpr shape result = infer();
   static constexpr int code = result.code();
   static constexpr shape shown = code ? shape{} : result;
-  using value_type = typename decltype(F::apply(std::declval<argument<A>>()...))::value_type;
+  using value_type = typename decltype(applied())::type::value_type;
   using type = term_of<value_type, static_extents<shown>>;
 };
 
