@@ -44,7 +44,7 @@ int main() {
   // EXPECT: E0438 without a bound has no gradient
   auto r = ebb::compile([](auto a) { return ebb::sum(ebb::while_loop(large, half, a)); })(ebb::variable(x));  // LINE
 #elif EBB_CASE == 12
-  // EXPECT: E0557 at_most<n>: n is 0 or more
+  // EXPECT: E0557 the number of an option is too small
   auto r = ebb::compile([](auto a) { return ebb::while_loop<ebb::at_most<-1>>(large, half, a); })(x);  // LINE
 #endif
 }

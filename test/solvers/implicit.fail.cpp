@@ -122,11 +122,11 @@ int main() {
   // ERRORS: 1
   auto r = ebb::compile([](auto a) { return ebb::dopri5([](auto t, auto y) { return y * t; }, a, 0, a); })(x);  // LINE
 #elif EBB_CASE == 34
-  // EXPECT: E0557 by_cg<n>: n is 1 or more
+  // EXPECT: E0557 the number of an option is too small
   // ERRORS: 1
   auto r = ebb::compile([](auto a) { return ebb::fixed_point<ebb::by_cg<0>>(half, a, a); })(x);  // LINE
 #elif EBB_CASE == 35
-  // EXPECT: E0557 tolerance<n>: n is 1 or more
+  // EXPECT: E0557 the number of an option is too small
   // ERRORS: 1
   auto r = ebb::compile([](auto a) { return ebb::dopri5<ebb::tolerance<0>>([](auto t, auto y) { return y * t; }, a, 0, 1); })(x);  // LINE
 #endif

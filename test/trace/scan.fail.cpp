@@ -98,7 +98,7 @@ int main() {
   // ERRORS: 1
   auto r = ebb::compile([](auto a) { return ebb::fori<ebb::reversed, 3>(3, [](auto, auto c) { return c + c; }, a); })(h);  // LINE
 #elif EBB_CASE == 22
-  // EXPECT: E0557 keep_every<k>: k is 1 or more
+  // EXPECT: E0557 the number of an option is too small
   // ERRORS: 1
   auto r = ebb::compile([](auto a) { return ebb::fori<ebb::keep_every<0>>(3, [](auto, auto c) { return c + c; }, a); })(h);  // LINE
 #endif

@@ -33,7 +33,9 @@ struct refuse_function<Code> {
 /// The option of while_loop that bounds its steps.
 template <int Steps>
 struct at_most_option {
-  static_assert(Steps >= 0, "[ebb E0557] at_most<n>: n is 0 or more");
+  static_assert(Steps >= 0,
+                "[ebb E0557] the number of an option is too small: keep_every, by_cg and tolerance take 1 or more, at_most "
+                "takes 0 or more");
 };
 template <int Steps>
 inline constexpr at_most_option<Steps> at_most{};

@@ -32,7 +32,9 @@ struct refuse_function<Code> {
 /// The option of dopri5 that says how small the error of a step is: 10 to the power -Digits, of 1 and of the state.
 template <int Digits>
 struct tolerance_option {
-  static_assert(Digits > 0, "[ebb E0557] tolerance<n>: n is 1 or more");
+  static_assert(Digits > 0,
+                "[ebb E0557] the number of an option is too small: keep_every, by_cg and tolerance take 1 or more, at_most "
+                "takes 0 or more");
 };
 template <int Digits>
 inline constexpr tolerance_option<Digits> tolerance{};

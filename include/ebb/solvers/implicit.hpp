@@ -44,7 +44,9 @@ struct by_solve_option {};
 inline constexpr by_solve_option by_solve{};
 template <int Steps>
 struct by_cg_option {
-  static_assert(Steps > 0, "[ebb E0557] by_cg<n>: n is 1 or more");
+  static_assert(Steps > 0,
+                "[ebb E0557] the number of an option is too small: keep_every, by_cg and tolerance take 1 or more, at_most "
+                "takes 0 or more");
 };
 template <int Steps>
 inline constexpr by_cg_option<Steps> by_cg{};

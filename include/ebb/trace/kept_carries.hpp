@@ -30,7 +30,9 @@ namespace detail {
 
 template <int Steps>
 constexpr auto every_so_many() {
-  static_assert(Steps > 0, "[ebb E0557] keep_every<k>: k is 1 or more");
+  static_assert(Steps > 0,
+                "[ebb E0557] the number of an option is too small: keep_every, by_cg and tolerance take 1 or more, at_most "
+                "takes 0 or more");
   constexpr kept_carries kept{Steps < 1 ? 1 : Steps};
   return keep_option<kept>{};
 }
