@@ -101,12 +101,14 @@ class block_program final : public runnable_graph {
   EBB_ONCE char* address_of_part(int b, const std::size_t* symbol) const {
     const plan_buffer& x = p_.buffers[b];
     if (x.is != plan_buffer::role::part) return static_cast<char*>(buffer_[b]);
-    return address_of_part(x.whole, symbol) +
-           elements_before(x.at, g_.shapes[x.at.whole], g_.shapes[x.at.shape], symbol) * size_of(x.type);
+    const auto before = static_cast<std::ptrdiff_t>(elements_before(x.at, g_.shapes[x.at.whole], g_.shapes[x.at.shape], symbol));
+    return address_of_part(x.whole, symbol) + (before + (x.view < 0 ? 0 : p_.views[x.view].elements_before(symbol))) *
+                                                  static_cast<std::ptrdiff_t>(size_of(x.type));
   }
 
   EBB_ONCE void run_whole(const plan_step& s, const std::size_t* symbol, const char* call) {
     const equation& e = g_.eq[s.equation];
+    if (is_written_in_parts(s, *e.op)) return;
     for (int j = 0; j < e.count; ++j) {
       in_[j] = buffer_[p_.joined[s.joined.first + j]];
       shapes_[j] = extents_at(g_.shape_of(g_.operand(s.equation, j)), symbol);
@@ -121,6 +123,14 @@ class block_program final : public runnable_graph {
     c.out = buffer_[s.out];
     c.result = extents_at(g_.shapes[e.shape], symbol);
     c.call = call;
+    std::ptrdiff_t along[3][max_rank];
+    const std::ptrdiff_t* strides[] = {nullptr, nullptr, nullptr};
+    for (int j = 0; s.what == kind::contract && j < 3; ++j)
+      if (const int view = p_.buffers[j < 2 ? s.in[j] : s.out].view; view >= 0) {
+        for (int a = 0; a < c.result.rank; ++a) along[j][a] = p_.views[view].along[a].value(symbol);
+        strides[j] = along[j];
+        c.strides = strides;
+      }
     e.op->kernels.whole(c);
   }
 

@@ -167,6 +167,17 @@ constexpr int axis_of_rows(int shape) {
   return -1;
 }
 
+/// Whether step S reads or writes arrays that lie in others in any order: see [note: operands of products].
+template <class P, int S>
+inline constexpr bool has_views = [] {
+  const plan_step& s = P::plan.steps[static_cast<std::size_t>(S)];
+  if (s.what != kind::contract) return false;
+  bool any = P::plan.buffers[static_cast<std::size_t>(s.out)].view >= 0;
+  for (int j = s.joined.first; j < s.joined.first + s.joined.count; ++j)
+    any = any || P::plan.buffers[static_cast<std::size_t>(P::plan.joined[static_cast<std::size_t>(j)])].view >= 0;
+  return any;
+}();
+
 /// Step S of program P.
 template <class P, int S>
 EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position block) {
@@ -180,7 +191,7 @@ EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position b
   const void* in[static_cast<std::size_t>(e.count)];
   extent_list shapes[static_cast<std::size_t>(e.count)];
   each_turn<e.count>([&](int j) EBB_LAMBDA { in[j] = call.buffer[P::plan.joined[static_cast<std::size_t>(s.joined.first + j)]]; });
-  if constexpr (constexpr int rows = rows_of_small_matrix<P, S>; rows > 0) {
+  if constexpr (constexpr int rows = has_views<P, S> ? 0 : rows_of_small_matrix<P, S>; rows > 0) {
     constexpr auto& last = P::shape_at(e.op->what == kind::solve ? e.shape : operand(0).shape);
     constexpr int columns = e.op->what == kind::contract ? rows : static_cast<int>(last.e[last.rank - 1]);
     constexpr op_kernels::small_matrix_function one = e.op->kernels.small_matrix;
@@ -206,7 +217,20 @@ EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position b
       c.axis_of_rows = axis;
     }
   constexpr op_kernels::whole_function run = e.op->kernels.whole;
-  run(c);
+  if constexpr (has_views<P, S>) {
+    std::ptrdiff_t along[3][max_rank];
+    const std::ptrdiff_t* strides[] = {nullptr, nullptr, nullptr};
+    repeat<3>([&]<int J>() EBB_LAMBDA {
+      constexpr int b = J < 2 ? P::plan.joined[static_cast<std::size_t>(s.joined.first + J)] : s.out;
+      if constexpr (constexpr int number = P::plan.buffers[static_cast<std::size_t>(b)].view; number >= 0) {
+        static constexpr plan_view view = P::plan.views[static_cast<std::size_t>(number)];
+        repeat<P::shape_at(e.shape).rank>([&]<int A>() EBB_LAMBDA { along[J][A] = view.along[A].value(call.symbol); });
+        strides[J] = along[J];
+      }
+    });
+    c.strides = strides;
+    run(c);
+  } else run(c);
 }
 
 template <class P, int S>
@@ -239,7 +263,13 @@ EBB_INLINE char* address_of_part(void* const* buffer, const std::size_t* symbol)
   if constexpr (b.is != plan_buffer::role::part) return static_cast<char*>(buffer[B]);
   else {
     static constexpr shape whole = P::shape_at(b.at.whole), own = P::shape_at(b.at.shape);
-    return address_of_part<P, b.whole>(buffer, symbol) + elements_before(b.at, whole, own, symbol) * size_of(b.type);
+    char* const first = address_of_part<P, b.whole>(buffer, symbol);
+    if constexpr (b.view < 0) return first + elements_before(b.at, whole, own, symbol) * size_of(b.type);
+    else {
+      static constexpr plan_view view = P::plan.views[static_cast<std::size_t>(b.view)];
+      return first + (static_cast<std::ptrdiff_t>(elements_before(b.at, whole, own, symbol)) + view.elements_before(symbol)) *
+                         static_cast<std::ptrdiff_t>(size_of(b.type));
+    }
   }
 }
 template <class P>

@@ -28,6 +28,8 @@ struct whole_call {
   dtype index = dtype::i64;             // of operand 1, where that names rows; they have been checked, see check.hpp
   void* out = nullptr;
   extent_list result;
+  // Of a product whose operands or result do not lie in memory row by row: the strides of their axes; nullptr for one that does.
+  const std::ptrdiff_t* const* strides = nullptr;
   const char* call = "ebb";  // the call that errors name
   // Of a block of rows, for errors: the first row, the number of all rows, and the axis of rows of operand 0. 0 rows: these are all.
   std::size_t first_row = 0, rows = 0;
@@ -139,6 +141,68 @@ void scatter_whole(const whole_call& c) {
   });
 }
 
+/// The matrices of a product that lie in other arrays. Batches that follow one another with one stride run as one.
+template <class Call>
+class strided_product {
+ public:
+  explicit strided_product(const Call& c, kernel::product& p) : p_(p) {
+    const extent_list* const lists[] = {&c.shapes[0], &c.shapes[1], &c.result};
+    std::ptrdiff_t own[3][max_rank] = {};
+    const std::ptrdiff_t* along[3];
+    for (int j = 0; j < 3; ++j) {
+      row_major_strides(*lists[j], own[j]);
+      along[j] = c.strides[j] ? c.strides[j] : own[j];
+    }
+    const int last = c.result.rank - 1;
+    const auto place = [&](int j, std::ptrdiff_t& ld, bool& transposed) {
+      const auto rows = static_cast<std::ptrdiff_t>(lists[j]->e[last - 1]), columns = static_cast<std::ptrdiff_t>(lists[j]->e[last]);
+      const bool turned = columns != 1 && along[j][last] != 1 && along[j][last - 1] <= 1;  // its columns are rows in memory
+      if (turned) transposed = !transposed;
+      ld = turned ? (columns > 1 ? along[j][last] : rows) : (rows > 1 ? along[j][last - 1] : columns);
+    };
+    bool no = false;
+    place(0, p.lda, p.transpose_a);
+    place(1, p.ldb, p.transpose_b);
+    place(2, p.ldc, no);
+    for (int axis = last - 2; axis >= 0; --axis) {
+      const auto count = static_cast<std::ptrdiff_t>(c.result.e[axis]);
+      if (count == 1) continue;
+      const auto follows = [&](int j) { return along[j][axis] == stride_[axes_ - 1][j] * count_[axes_ - 1]; };
+      if (axes_ > 0 && follows(0) && follows(1) && follows(2)) {
+        count_[axes_ - 1] *= count;
+        continue;
+      }
+      count_[axes_] = count;
+      for (int j = 0; j < 3; ++j) stride_[axes_][j] = along[j][axis];
+      ++axes_;
+    }
+    p.batch = axes_ > 0 ? count_[0] : 1;
+    p.stride_a = stride_[0][0];
+    p.stride_b = stride_[0][1];
+    p.stride_c = stride_[0][2];
+  }
+  /// f(offsets) for each run of matrices: the elements before the first one, of operands and result.
+  void each(auto&& f) const {
+    std::ptrdiff_t at[max_rank] = {}, offset[3] = {};
+    for (;;) {
+      f(offset);
+      int axis = 1;
+      for (; axis < axes_; ++axis) {
+        for (int j = 0; j < 3; ++j) offset[j] += stride_[axis][j];
+        if (++at[axis] < count_[axis]) break;
+        for (int j = 0; j < 3; ++j) offset[j] -= stride_[axis][j] * count_[axis];
+        at[axis] = 0;
+      }
+      if (axis >= axes_) return;
+    }
+  }
+
+ private:
+  kernel::product& p_;
+  int axes_ = 0;
+  std::ptrdiff_t count_[max_rank] = {}, stride_[max_rank][3] = {};
+};
+
 template <class T>
 void contract_whole(const whole_call& c) {
   const int r = c.result.rank;
@@ -148,9 +212,20 @@ void contract_whole(const whole_call& c) {
   const auto m = extent(c.result.e[r - 2]), k = extent(c.shapes[0].e[tx ? r - 2 : r - 1]), n = extent(c.result.e[r - 1]);
   auto p = kernel::product::compact(m, k, n, tx, ty, extent(c.result.volume(0, r - 2)));
   p.lanes = c.attr[0] & in_lanes;
-  const std::size_t bytes = kernel::contract_scratch_bytes<T>(p);
-  void* const scratch = bytes > 0 ? thread_scratch().take(bytes) : nullptr;
-  kernel::contract(p, static_cast<const T*>(c.in[0]), static_cast<const T*>(c.in[1]), static_cast<T*>(c.out), scratch);
+  const auto run = [&](const auto& each) {
+    const std::size_t bytes = kernel::contract_scratch_bytes<T>(p);
+    void* const scratch = bytes > 0 ? thread_scratch().take(bytes) : nullptr;
+    each([&](const std::ptrdiff_t* before) {
+      kernel::contract(p, static_cast<const T*>(c.in[0]) + before[0], static_cast<const T*>(c.in[1]) + before[1],
+                       static_cast<T*>(c.out) + before[2], scratch);
+    });
+  };
+  if (c.strides) {
+    const strided_product<whole_call> batches(c, p);
+    return run([&](auto&& f) { batches.each(f); });
+  }
+  constexpr std::ptrdiff_t nothing[3] = {};
+  run([&](auto&& f) { f(nothing); });
 }
 
 /// `what` is the complaint about a matrix of operand 0: "is singular: pivot 2 is 0".

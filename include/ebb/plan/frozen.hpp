@@ -23,12 +23,13 @@ constexpr void each_list(auto&& f, auto&... x) {
   f(x.copies...);
   f(x.checks...);
   f(x.bands...);
+  f(x.views...);
   f(x.joined...);
 }
 
 struct plan_size {
   int steps = 0, nests = 0, loads = 0, computes = 0, reduces = 0, stores = 0, buffers = 0, places = 0, copies = 0, checks = 0, bands = 0,
-      joined = 0;
+      views = 0, joined = 0;
 
   constexpr bool holds(const plan_size& s) const {
     bool all = true;
@@ -40,7 +41,8 @@ struct plan_size {
   /// An estimate for the plan of g, a graph or a frozen one. In most programs an equation outside of loops begins at most two nests.
   static constexpr plan_size room_for(const auto& g) {
     const equation* const eq = g.eq.data();
-    int boundaries = 0, arguments = 0;
+    int boundaries = 0, arguments = 0, products = 0;
+    bool moves = false;
     plan_size r;
     for (int k = 0; k < g.size(); ++k) {
       const op_info& op = *eq[k].op;
@@ -53,11 +55,14 @@ struct plan_size {
         ++boundaries;
         if (op.what == kind::reduce) ++r.reduces;
         else r.joined += eq[k].count;
+        if (op.what == kind::contract) products += 3;
+        if (op.what == kind::move) moves = true;
       }
     }
     const int outs = static_cast<int>(g.out.size()), some = 2 * boundaries + 16;
     r.steps = r.nests = r.places = r.bands = some;
     r.loads += some;
+    if (moves) r.views = products;
     r.stores = r.copies = some + outs;
     r.buffers = some + outs + arguments;
     return r;
@@ -87,6 +92,7 @@ struct frozen_plan {
   items<plan_copy, Size.copies> copies{};
   items<plan_check, Size.checks> checks{};
   items<plan_band, Size.bands> bands{};
+  items<plan_view, Size.views> views{};
   items<int, Size.joined> joined{};
   int row_symbol = 0;
   part blocks;

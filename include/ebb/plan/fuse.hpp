@@ -35,6 +35,8 @@ struct grouping {
   constexpr bool is_view(int k) const { return part.data()[k].whole >= 0 && part.data()[k].whole < k; }
   /// The equation whose step writes what k shows: k itself, or what it is a view of.
   constexpr int shown(const graph& g, int k) const;
+  /// Whether a slice or permutation between shown(g, k) and k leaves elements out or in another order: k has no address then, but a view.
+  constexpr bool is_shown_apart(const graph& g, int k) const;
 };
 
 /// The equation whose memory k shows: a reshape is a view. Broadcasts are views too, but only loops can read them.
@@ -48,6 +50,12 @@ constexpr int grouping::shown(const graph& g, int k) const {
   return k;
 }
 
+constexpr bool grouping::is_shown_apart(const graph& g, int k) const {
+  for (k = viewed(g, k); is_view(k); k = viewed(g, part[k].whole))
+    if (part.data()[k].at.apart) return true;
+  return false;
+}
+
 constexpr bool is_source(kind what) { return what == kind::input || what == kind::literal || what == kind::index; }
 constexpr bool is_source(const graph& g, int k) { return is_source(g.op(k).what); }
 /// The number of the shape that an equation is computed over.
@@ -56,6 +64,24 @@ constexpr int iteration_shape(const graph& g, int k) {
 }
 
 namespace detail {
+
+/// Finds the strides of what operand j of `whole` shows, which is written where it lies there, from those of `whole`.
+constexpr bool find_strides_of_operand(const graph& g, int whole, int j, plan_view& v) {
+  const int piece = g.operand(whole, j);
+  if (g.op(whole).family == family_of<op::permute>) {
+    const plan_view to = v;
+    for (int a = 0; a < g.shape_of(piece).rank; ++a) v.along[packed_axis(g.eq[whole].attr[0], a)] = to.along[a];
+  }
+  return restride(g, g.shape_of(piece), g.shape_of(viewed(g, piece)), v);
+}
+/// Finds the strides of y, which has memory of its own or lies in a later array.
+constexpr bool find_strides(const graph& g, const grouping& r, int y, plan_view& v) {
+  const array_part& x = r.part.data()[y];
+  if (x.whole < y || !x.at.apart) return put_strides(g, g.shape_of(y), v);
+  int j = 0;
+  while (viewed(g, g.operand(x.whole, j)) != y) ++j;
+  return find_strides(g, r, x.whole, v) && find_strides_of_operand(g, x.whole, j, v);
+}
 
 class fuser {
  public:
@@ -88,6 +114,7 @@ class fuser {
     part_place at;
     if (family == family_of<op::slice>) {
       copy_reason why = is_result_[k] ? copy_reason::result : detail::find_part(g_, g_.operand(k, 0), k, g_.eq[k].attr, at);
+      if (why != copy_reason::result && is_for_products(k)) why = copy_reason::none;
       if (why == copy_reason::axis && is_read_apart(k, at.axis)) why = copy_reason::none;
       // Lanes run backwards along the last axis, else along the axes after this one.
       const bool backwards = at.step == -1 && at.axis + 1 == g_.shape_of(k).rank;
@@ -97,7 +124,17 @@ class fuser {
       return why;
     }
     if (family == family_of<op::place>) return put_in(k, 0, detail::find_part(g_, k, g_.operand(k, 0), g_.eq[k].attr, at), at);
-    if (family != family_of<op::concat>) return copy_reason::permutation;
+    if (family == family_of<op::permute>) {
+      at.shape = at.whole = g_.eq[k].shape;
+      at.apart = true;
+      if (!is_result_[k] && is_for_products(k)) {
+        r_.part[k] = {g_.operand(k, 0), at};
+        return copy_reason::none;
+      }
+      const bool written = is_written_by_product(k, 0);
+      if (written) r_.part[viewed(g_, g_.operand(k, 0))] = {k, at};
+      return written ? copy_reason::none : copy_reason::permutation;
+    }
     copy_reason first = copy_reason::none;
     for (int j = 0; j < g_.eq[k].count; ++j) {
       at = {};
@@ -113,7 +150,7 @@ class fuser {
     if (r_.part[x].whole >= 0) return copy_reason::twice;
     if (is_result_[x]) return copy_reason::result;
     if (g_.op(x).what == kind::result) return copy_reason::loop;
-    if (why == copy_reason::axis && is_written_apart(g_.operand(k, j), at.axis)) why = copy_reason::none;
+    if (why == copy_reason::axis && (is_written_apart(g_.operand(k, j), at.axis) || is_written_by_product(k, j))) why = copy_reason::none;
     if (why != copy_reason::none) return why;
     r_.part[x] = {k, at};
     return copy_reason::none;
@@ -129,15 +166,17 @@ class fuser {
       if (s.e[a] != 1) return false;
     return true;
   }
-  /// Finds four things: numbers that only late numbers read; how often an equation is read by anything but a loop over its own shape; the
-  /// first axis of each shape from which a reduction takes all axes; the reshape that alone reads an equation.
+  /// Finds five things: numbers that only late numbers read; how often an equation is read by anything but a loop over its own shape; who
+  /// reads a slice or permutation; the first axis of each shape from which a reduction takes all axes; the reshape that alone reads an
+  /// equation.
   EBB_COLD constexpr void find_readers() {
     const equation* const eq = g_.eq.data();
     is_late_ = vec<char>(g_.size(), 1);
     other_reads_ = vec<char>(g_.size(), 0);
+    readers_ = vec<char>(g_.size(), 0);
     reduced_from_ = vec<int>(g_.shapes.size(), max_rank);
     dropped_ = vec<int>(g_.size(), -1);
-    char *const late = is_late_.data(), *const others = other_reads_.data();
+    char *const late = is_late_.data(), *const others = other_reads_.data(), *const readers = readers_.data();
     for (int k = g_.size() - 1; k >= 0; --k) {
       const kind what = eq[k].op->what;
       const int shape = eq[k].shape;
@@ -146,12 +185,42 @@ class fuser {
       for (int j = 0; j < eq[k].count; ++j) {
         if (!late[k]) late[in[j]] = 0;
         if (what == kind::reshape) dropped_[in[j]] = dropped_[in[j]] < 0 && others[in[j]] == 0 ? k : g_.size();
-        if (what != kind::elementwise || eq[in[j]].shape != shape) others[in[j]] = others[in[j]] > 0 ? 2 : 1;
+        if (what == kind::elementwise && eq[in[j]].shape == shape) {
+          readers[in[j]] |= loops;
+          continue;
+        }
+        others[in[j]] = others[in[j]] > 0 ? 2 : 1;
+        const bool is_view = eq[in[j]].op->what == kind::reshape || eq[in[j]].op->what == kind::move;
+        if (is_view) readers[in[j]] |= reads_by_view(k, j) ? products : steps;
       }
       if (what != kind::reduce) continue;
       const int space = eq[in[0]].shape, from = static_cast<int>(eq[k].attr[0]);
       if (eq[k].attr[1] == g_.shapes.data()[space].rank && from < reduced_from_[space]) reduced_from_[space] = from;
     }
+  }
+  /// Whether k reads its operand j, a view, where it lies: as a product does, or as a view that only products read.
+  EBB_COLD constexpr bool reads_by_view(int k, int j) const {
+    if (g_.op(k).what != kind::contract) return may_show(g_, k) && !is_result_[k] && is_for_products(k);
+    const int x = g_.operand(k, j);
+    plan_view v;
+    return find_view(g_, x, [&](int i) { return may_show(g_, i) && !(is_result_[i] && g_.op(i).what == kind::move); }, v) &&
+           is_matrix_operand(g_, g_.shape_of(x), v);
+  }
+  /// Whether only products read k, itself or through views.
+  constexpr bool is_for_products(int k) const { return readers_[k] == products; }
+  /// Whether a product writes operand j of k, a move, where it lies in k: directly, or through a permutation.
+  EBB_COLD constexpr bool is_written_by_product(int k, int j) const {
+    const int piece = g_.operand(k, j), x = viewed(g_, piece);
+    for (int y = piece;; y = g_.operand(y, 0)) {
+      if (other_reads_[y] != 1 || (readers_[y] & loops) != 0 || is_result_[y]) return false;
+      if (y == x) break;
+    }
+    if (r_.part[x].whole >= 0) return false;
+    const bool turned = g_.op(x).family == family_of<op::permute> && r_.copies[x] == copy_reason::none;
+    const int by = turned ? viewed(g_, g_.operand(x, 0)) : x;
+    plan_view v;
+    return g_.op(by).what == kind::contract && find_strides(g_, r_, k, v) && find_strides_of_operand(g_, k, j, v) &&
+           (!turned || find_strides_of_operand(g_, x, 0, v)) && is_matrix_result(g_, g_.shape_of(by), v);
   }
   /// Whether x has the shape of k, one row along `axis`, without this axis.
   constexpr bool drops_axis(int x, int k, int axis) const {
@@ -163,7 +232,7 @@ class fuser {
   }
   /// Whether k, a slice along `axis`, is read where it lies though its rows are not adjacent: see [note: rows apart].
   constexpr bool is_read_apart(int k, int axis) const {
-    return other_reads_[k] == 0 && has_rows_apart(k, axis);
+    return (readers_[k] & steps) == 0 && has_rows_apart(k, axis);
   }
   /// Whether loops over the shape of k may step from row to row along `axis`.
   constexpr bool has_rows_apart(int k, int axis) const {
@@ -277,6 +346,8 @@ class fuser {
   vec<int> level_;
   vec<char> is_result_, is_late_;
   vec<char> other_reads_;  // 0, 1, or 2 for more
+  enum : char { loops = 1, products = 2, steps = 4 };
+  vec<char> readers_;  // who reads a view: loops over its own shape, products where it lies, other steps
   vec<int> reduced_from_;
   vec<int> dropped_;  // the reshape that alone reads an equation; -1: no reshape does; the number of equations: others read it, too
   vec<int> late_;

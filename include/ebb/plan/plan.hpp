@@ -73,16 +73,38 @@ class planner {
                                          argument ? static_cast<int>(e.attr[0]) : -1, e.op->result, e.shape});
   }
 
+  /// The part that k is of another array, for a product that reads k where it lies: see [note: operands of products].
+  EBB_COLD constexpr int view_of(int k) {
+    if (view_.empty()) view_ = vec<int>(g_.size(), -1);
+    if (view_[k] >= 0) return view_[k];
+    plan_view v;
+    find_view(g_, k, [&](int i) { return g_.op(i).what == kind::reshape || fused_.is_view(i); }, v);
+    const equation& e = g_.eq[k];
+    const part_place at{.shape = e.shape, .whole = e.shape, .apart = true};
+    const int whole = buffer_of(fused_.shown(g_, k));
+    return view_[k] = p_.buffers.push({plan_buffer::role::part, -1, e.op->result, e.shape, row_use::none, whole, at, p_.views.push(v)});
+  }
+  /// The buffer of a product's result, with its strides if it is written in another array, rows apart.
+  EBB_COLD constexpr int buffer_of_product(int k) {
+    const int b = buffer_of(k);
+    if (!fused_.part[k].at.apart) return b;
+    plan_view v;
+    find_strides(g_, fused_, k, v);
+    p_.buffers[b].view = p_.views.push(v);
+    return b;
+  }
+
   constexpr void plan_whole(int k) {
     plan_step s;
     s.what = g_.op(k).what;
     s.equation = k;
     s.why = fused_.copies[k];
-    if (s.what != kind::loop) s.out = buffer_of(k);
+    const bool product = s.what == kind::contract;
+    if (s.what != kind::loop) s.out = product ? buffer_of_product(k) : buffer_of(k);
     s.joined.first = p_.joined.size();
     s.joined.count = g_.eq[k].count;
     for (int j = 0; j < g_.eq[k].count; ++j) {
-      const int b = buffer_of(g_.operand(k, j));
+      const int x = g_.operand(k, j), b = product && fused_.is_shown_apart(g_, x) ? view_of(x) : buffer_of(x);
       if (j < 2) s.in[j] = b;
       p_.joined.push(b);
     }
@@ -326,6 +348,7 @@ class planner {
   grouping fused_;
   plan p_;
   vec<int> buffer_, stamp_;
+  vec<int> view_;  // the buffer of each equation as products read it; empty if there is none
   vec<slot> at_;
   int step_ = -1;
   bool exchange_ = false;  // divisions, in the present nest

@@ -8,9 +8,14 @@
 
 #include "../base/vec.hpp"
 #include "../graph/equation.hpp"
+#include "../op/op.hpp"
 #include "../tensor/nest.hpp"
 
 namespace ebb::inline EBB_ABI {
+
+namespace op {
+struct place;  // see op/move.hpp
+}
 
 /// Why a step copies elements: see [note: parts of arrays].
 enum class copy_reason : std::uint8_t { none, axis, step, permutation, result, argument, twice, offset, loop };
@@ -26,9 +31,9 @@ struct plan_step {
   copy_reason why = copy_reason::none;  // of a move
 };
 
-/// Whether a step only joins what has been written in its place.
+/// Whether a step does nothing, since what it moves has been written in its place.
 constexpr bool is_written_in_parts(const plan_step& s, const op_info& op) {
-  return s.what == kind::move && s.why == copy_reason::none && op.arity < 0;
+  return s.what == kind::move && s.why == copy_reason::none && op.family != family_of<op::place>;
 }
 
 /// The role of an array in a program that runs by blocks of rows: see [note: blocks of rows].
@@ -51,6 +56,35 @@ struct part_place {
   bool apart = false;  // there are other rows between its rows: by its step, or since axes before `axis` are not 1
 };
 
+/// A number times extents that the call knows: a stride, or a term of an offset.
+struct extent_product {
+  static constexpr int most = 3;
+  std::int64_t factor = 1;
+  int symbols[most] = {};  // extents below 0, in order; 0: no more
+
+  constexpr bool operator==(const extent_product&) const = default;
+  constexpr bool is(std::int64_t n) const { return factor == n && symbols[0] == 0; }
+  constexpr std::ptrdiff_t value(const std::size_t* symbol) const {
+    auto n = static_cast<std::ptrdiff_t>(factor);
+    for (int i = 0; i < most && symbols[i] < 0; ++i) n *= static_cast<std::ptrdiff_t>(symbol[~symbols[i]]);
+    return n;
+  }
+};
+
+/// The elements of an array that lies in another one in any order: see [note: operands of products].
+struct plan_view {
+  static constexpr int most_terms = 4;
+  extent_product along[max_rank];       // the strides of its axes; that of an axis of extent 1 is 0
+  extent_product offset[most_terms];    // their sum: the elements before the first one
+  int terms = 0;
+
+  constexpr std::ptrdiff_t elements_before(const std::size_t* symbol) const {
+    std::ptrdiff_t n = 0;
+    for (int i = 0; i < terms; ++i) n += offset[i].value(symbol);
+    return n;
+  }
+};
+
 struct plan_buffer {
   enum class role : std::uint8_t { argument, result, temporary, part };
   role is = role::temporary;
@@ -60,6 +94,7 @@ struct plan_buffer {
   row_use rows = row_use::none;
   int whole = -1;  // of a part: the buffer in which it lies
   part_place at{};
+  int view = -1;    // of a part that only products read or write: its number in plan::views
 };
 
 /// The buffer whose memory has b: b itself unless it is a part.
@@ -107,6 +142,7 @@ struct plan {
   vec<plan_copy> copies;
   vec<plan_check> checks;
   vec<plan_band> bands;
+  vec<plan_view> views;
   vec<int> joined;
   int row_symbol = 0;  // a symbol, as an extent: the program runs on blocks of so many rows, see [note: blocks of rows]; 0: none
   part blocks;         // the steps that do

@@ -102,6 +102,130 @@ constexpr copy_reason find_piece(const graph& g, int k, int j, part_place& at) {
   return at.apart ? copy_reason::axis : copy_reason::none;
 }
 
+/// x times the extent e; false if that has too many symbols.
+constexpr bool multiply(const symbols& syms, extent_product& x, int e) {
+  e = syms.find(e);
+  if (e >= 0) {
+    x.factor *= e;
+    return true;
+  }
+  if (const extent_origin& o = syms.origin(~e); o.rule == extent_rule::product) return multiply(syms, x, o.a) && multiply(syms, x, o.b);
+  int at = extent_product::most;
+  for (; at > 0 && x.symbols[at - 1] == 0;) --at;
+  if (at == extent_product::most) return false;
+  for (; at > 0 && x.symbols[at - 1] > e; --at) x.symbols[at] = x.symbols[at - 1];
+  x.symbols[at] = e;
+  return true;
+}
+/// Whether x is a multiple of y for all extents.
+constexpr bool divides(const extent_product& y, const extent_product& x) {
+  if (y.factor == 0 || x.factor % y.factor != 0) return false;
+  int i = 0;
+  for (int e : y.symbols) {
+    if (e == 0) break;
+    while (i < extent_product::most && x.symbols[i] < e) ++i;
+    if (i == extent_product::most || x.symbols[i++] != e) return false;
+  }
+  return true;
+}
+
+/// Finds the strides of an array in the order of its axes, whose last one has the stride `step`.
+constexpr bool put_strides(const graph& g, const shape& s, plan_view& v) {
+  extent_product step;
+  for (int a = s.rank; a-- > 0;) {
+    v.along[a] = step;
+    if (!multiply(g.syms, step, s.e[a])) return false;
+  }
+  return true;
+}
+/// Finds the strides in v, which are those of an array of shape `from`, for the same elements in the shape `to`. False if there are none.
+constexpr bool restride(const graph& g, const shape& from, const shape& to, plan_view& v) {
+  plan_view r;
+  const auto is_one = [&](const shape& s, int a) { return g.syms.find(s.e[a]) == 1; };
+  int i = from.rank, j = to.rank;  // axes from there on are done
+  for (;;) {
+    for (; i > 0 && is_one(from, i - 1);) --i;
+    for (; j > 0 && is_one(to, j - 1);) r.along[--j].factor = 0;
+    if (i == 0 || j == 0) break;
+    // The least groups of axes with as many elements.
+    const int last = i, end = j;
+    extent_product x, y;
+    if (!multiply(g.syms, x, from.e[--i]) || !multiply(g.syms, y, to.e[--j])) return false;
+    for (; !(x == y);) {
+      if (i > 0 && divides(x, y)) {
+        if (!multiply(g.syms, x, from.e[--i])) return false;
+      } else if (j > 0 && divides(y, x)) {
+        if (!multiply(g.syms, y, to.e[--j])) return false;
+      } else return false;
+    }
+    extent_product step = v.along[last - 1], own = step;
+    for (int a = last; a-- > i;) {
+      if (is_one(from, a)) continue;
+      if (!(v.along[a] == own)) return false;
+      own = v.along[a];
+      if (!multiply(g.syms, own, from.e[a])) return false;
+    }
+    for (int b = end; b-- > j;) {
+      r.along[b] = step;
+      if (is_one(to, b)) r.along[b].factor = 0;
+      if (!multiply(g.syms, step, to.e[b])) return false;
+    }
+  }
+  if (i != 0 || j != 0) return false;
+  for (int b = 0; b < to.rank; ++b) v.along[b] = r.along[b];
+  return true;
+}
+
+/// Adds the elements before a slice to the offset, and makes the strides those of the slice.
+constexpr bool slice_view(const graph& g, const shape& whole, const shape& own, const stride& s, plan_view& v) {
+  const extent_product row = v.along[s.axis];
+  const auto add = [&](int extent, std::int64_t times) {
+    if (times == 0) return true;
+    if (v.terms == plan_view::most_terms) return false;
+    extent_product x = row;
+    x.factor *= times;
+    if (extent != 1 && !multiply(g.syms, x, extent)) return false;
+    v.offset[v.terms++] = x;
+    return true;
+  };
+  v.along[s.axis].factor *= s.step;
+  if (s.start == stride::at_the_end) return add(whole.e[s.axis], 1) && add(own.e[s.axis], -1);
+  return (s.start >= 0 || add(whole.e[s.axis], 1)) && add(1, s.start);
+}
+
+/// Whether k only shows elements of its operand: a reshape, a slice or a permutation.
+constexpr bool may_show(const graph& g, int k) {
+  const op_info& op = g.op(k);
+  return op.what == kind::reshape || op.family == family_of<op::slice> || op.family == family_of<op::permute>;
+}
+/// Finds where the elements of k lie in an earlier array, from which k is made by reshapes, permutations and slices for which `shows` holds.
+constexpr bool find_view(const graph& g, int k, auto&& shows, plan_view& v) {
+  if (!shows(k)) return put_strides(g, g.shape_of(k), v);
+  const int x = g.operand(k, 0);
+  if (!find_view(g, x, shows, v)) return false;
+  if (g.op(k).what == kind::reshape) return restride(g, g.shape_of(x), g.shape_of(k), v);
+  if (g.op(k).family == family_of<op::slice>)
+    return slice_view(g, g.shape_of(x), g.shape_of(k), stride::unpacked(g.eq[k].attr[0], g.eq[k].attr[1]), v);
+  const plan_view from = v;
+  for (int a = 0; a < g.shape_of(k).rank; ++a) v.along[a] = from.along[packed_axis(g.eq[k].attr[0], a)];
+  return true;
+}
+
+/// Whether a product may read an array of shape s with the strides of v: see [note: operands of products].
+constexpr bool is_matrix_operand(const graph& g, const shape& s, const plan_view& v) {
+  const int last = s.rank - 1;
+  const bool row = g.syms.find(s.e[last - 1]) == 1, column = g.syms.find(s.e[last]) == 1;
+  const auto lies = [&](int a) { return v.along[a].is(1); };
+  const auto rises = [&](int a) { return v.along[a].factor > 0; };
+  if (row || column) return (row && column) || lies(row ? last : last - 1);
+  return (lies(last) && rises(last - 1)) || (lies(last - 1) && rises(last));
+}
+/// Whether a product may write one: its rows are rows in memory.
+constexpr bool is_matrix_result(const graph& g, const shape& s, const plan_view& v) {
+  const int last = s.rank - 1;
+  return v.along[last].is(1) && (v.along[last - 1].factor > 0 || g.syms.find(s.e[last - 1]) == 1);
+}
+
 }  // namespace detail
 
 /// The elements of an array of shape `whole` that are before a part of shape `own`.
