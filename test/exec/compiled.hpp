@@ -40,7 +40,7 @@ struct sample_gradient {
 };
 
 /// The arguments of a sample as a constant: the generator is evaluated at compile time and emits no code.
-template <std::uint64_t Seed>
+template <std::uint64_t Seed, random_program (*Make)() = &make_sample<Seed>>
 struct sample_arguments {
   static constexpr int most = 8;
   struct list {
@@ -50,7 +50,7 @@ struct sample_arguments {
     std::size_t places[most] = {};
   };
   static constexpr list make() {
-    const random_program p = make_sample<Seed>();
+    const random_program p = Make();
     list r;
     for (; r.count < p.types.size(); ++r.count) {
       r.extents[r.count] = p.arguments[r.count];

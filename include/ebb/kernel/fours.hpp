@@ -5,13 +5,15 @@
 #include "../base/repeat.hpp"
 #include "product.hpp"
 
+#include <cstring>
+
 namespace ebb::inline EBB_ABI::kernel::fours {
 
 /// The registers that hold a matrix.
 template <class T>
 inline constexpr int registers = std::is_floating_point_v<T> ? 16 / simd::count_of<T> : 16;
 
-/// Whether p is a product of compact 4 x 4 matrices that these registers serve. Shuffles have two sources: that is not enough for a
+/// Whether p is a product of 4 x 4 matrices that these registers serve. Shuffles have two sources: that is not enough for a
 /// transposed matrix in four registers.
 template <class T>
 constexpr bool serves(bool left_transposed, bool right_transposed) {
@@ -19,7 +21,7 @@ constexpr bool serves(bool left_transposed, bool right_transposed) {
 }
 template <class T>
 constexpr bool serves(const product& p) {
-  return p.m == 4 && p.k == 4 && p.n == 4 && p.lda == 4 && p.ldb == 4 && p.ldc == 4 && !p.lanes && serves<T>(p.transpose_a, p.transpose_b);
+  return p.m == 4 && p.k == 4 && p.n == 4 && !p.lanes && serves<T>(p.transpose_a, p.transpose_b);
 }
 
 /// The factors of link p of the chains in a register of the result, whose first element is number `first`: element i of the result is
@@ -43,14 +45,23 @@ EBB_INLINE simd::vector<T> pick(const simd::vector<T>* x) {
   }(std::make_integer_sequence<int, n>{});
 }
 
+/// A register of rows that are `row` elements apart.
+template <class T, std::size_t Bytes = simd::register_bytes>
+EBB_INLINE simd::vector<T, Bytes> load_rows(const T* p, std::ptrdiff_t row) {
+  constexpr std::size_t rows = Bytes / (4 * sizeof(T));
+  if constexpr (rows <= 1) return simd::load_bytes<T, Bytes>(p);
+  else {
+    const auto low = load_rows<T, Bytes / 2>(p, row), high = load_rows<T, Bytes / 2>(p + static_cast<std::ptrdiff_t>(rows / 2) * row, row);
+    return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA { return __builtin_shufflevector(low, high, I...); }
+    (std::make_integer_sequence<int, static_cast<int>(Bytes / sizeof(T))>{});
+  }
+}
+
 template <bool Left, bool Right, class T>
-EBB_INLINE void multiply_one(const T* a, const T* b, T* c) {
-  using V = simd::vector<T>;
+EBB_INLINE void multiply_registers(const simd::vector<T>* x, const simd::vector<T>* y, T* c) {
   constexpr int n = simd::count_of<T>;
-  V x[registers<T>], y[registers<T>];
-  repeat<registers<T>>([&]<int R>() EBB_LAMBDA { x[R] = simd::load(a + R * n), y[R] = simd::load(b + R * n); });
   repeat<registers<T>>([&]<int R>() EBB_LAMBDA {
-    V acc = {};
+    simd::vector<T> acc = {};
     repeat<4>([&]<int P>() EBB_LAMBDA {
       acc = simd::fma(pick<T, P, R * n, true, Left>(x), pick<T, P, R * n, false, Right>(y), acc);
     });
@@ -58,9 +69,30 @@ EBB_INLINE void multiply_one(const T* a, const T* b, T* c) {
   });
 }
 template <bool Left, bool Right, class T>
+EBB_INLINE void multiply_one(const T* a, const T* b, T* c) {
+  constexpr int n = simd::count_of<T>;
+  simd::vector<T> x[registers<T>], y[registers<T>];
+  repeat<registers<T>>([&]<int R>() EBB_LAMBDA { x[R] = simd::load(a + R * n), y[R] = simd::load(b + R * n); });
+  multiply_registers<Left, Right, T>(x, y, c);
+}
+template <bool Left, bool Right, class T>
 [[gnu::noinline]] void multiply_each(const product& shape, const T* a, const T* b, T* c) {
   for (std::ptrdiff_t i = 0; i < shape.batch; ++i, a += shape.stride_a, b += shape.stride_b, c += shape.stride_c)
     multiply_one<Left, Right>(a, b, c);
+}
+/// The same for matrices that lie in others.
+template <bool Left, bool Right, class T>
+[[gnu::noinline]] void multiply_each_apart(const product& shape, const T* a, const T* b, T* c) {
+  constexpr int rows = simd::count_of<T> / 4;
+  for (std::ptrdiff_t i = 0; i < shape.batch; ++i, a += shape.stride_a, b += shape.stride_b, c += shape.stride_c) {
+    simd::vector<T> x[registers<T>], y[registers<T>];
+    T z[16];
+    repeat<registers<T>>([&]<int R>() EBB_LAMBDA {
+      x[R] = load_rows<T>(a + R * rows * shape.lda, shape.lda), y[R] = load_rows<T>(b + R * rows * shape.ldb, shape.ldb);
+    });
+    multiply_registers<Left, Right, T>(x, y, z);
+    repeat<4>([&]<int I>() EBB_LAMBDA { std::memcpy(c + I * shape.ldc, z + I * 4, 4 * sizeof(T)); });
+  }
 }
 
 /// Calls f<Left, Right>() with what is transposed as constants.
@@ -77,6 +109,9 @@ EBB_INLINE void with_sides(bool left_transposed, bool right_transposed, auto f) 
 /// The product, which is one that these registers serve.
 template <class T>
 inline void multiply(const product& p, const T* a, const T* b, T* c) {
+  if (p.lda != 4 || p.ldb != 4 || p.ldc != 4)
+    return with_sides<T>(p.transpose_a, p.transpose_b,
+                         [&]<bool Left, bool Right>() EBB_LAMBDA { multiply_each_apart<Left, Right>(p, a, b, c); });
   with_sides<T>(p.transpose_a, p.transpose_b, [&]<bool Left, bool Right>() EBB_LAMBDA { multiply_each<Left, Right>(p, a, b, c); });
 }
 /// One product of compact matrices.

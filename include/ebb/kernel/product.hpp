@@ -6,6 +6,7 @@
 #include "tile.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace ebb::inline EBB_ABI::kernel {
 
@@ -29,15 +30,16 @@ namespace tile {
 
 /// The blocks of one product. Sizes are in elements.
 struct blocking {
-  bool pack_b = false;
+  bool pack_b = false, pack_a = false;
   std::ptrdiff_t k = 1, m = 0, n = 0;
 
-  constexpr std::ptrdiff_t packed() const { return pack_b ? k * n : 0; }
+  constexpr std::ptrdiff_t packed_b() const { return pack_b ? (k * n + 15) / 16 * 16 : 0; }
+  constexpr std::ptrdiff_t packed() const { return packed_b() + (pack_a ? k * m : 0); }
 };
 template <class T>
 constexpr blocking cut(const product& p) {
   constexpr std::ptrdiff_t l1 = 24 * 1024 / sizeof(T), l2 = 256 * 1024 / sizeof(T);
-  blocking b{false, std::max<std::ptrdiff_t>(p.k, 1), p.m, p.n};
+  blocking b{false, false, std::max<std::ptrdiff_t>(p.k, 1), p.m, p.n};
   b.pack_b = p.m > 1 && p.n > 1 && (p.transpose_b || (p.k * p.n > l1 && p.m >= 4 * height));
   if (!b.pack_b) return b;
   // A panel of b and a strip of a fit into L1, a block of a into L2, the packed part of b into L3.
@@ -45,7 +47,21 @@ constexpr blocking cut(const product& p) {
   if (p.k > 384) b.k = (p.k + cuts - 1) / cuts;
   b.m = std::max<std::ptrdiff_t>(l2 / b.k / height * height, height);
   b.n = std::min((p.n + width<T> - 1) / width<T> * width<T>, std::ptrdiff_t{2048});
+  // So does the block of c, which is written panel by panel; but blocks of few rows read all panels of b more often.
+  constexpr std::ptrdiff_t least = 64 / height * height;
+  if (b.m > least) b.m = std::max(std::min(b.m, l2 / b.n / height * height), least);
+  // A block of a is read once for each panel of b. Rows that are apart may share a few sets of the caches.
+  b.pack_a = p.lda > (p.transpose_a ? p.m : p.k) && p.n >= 4 * width<T>;
   return b;
+}
+
+/// A copy of rows x cols elements of a, adjacent along the same axis.
+template <class T>
+inline matrix<T> compact_rows(T* to, std::ptrdiff_t rows, std::ptrdiff_t cols, const matrix<T>& a) {
+  const bool across = a.col != 1;
+  const std::ptrdiff_t count = across ? cols : rows, each = across ? rows : cols, step = across ? a.col : a.row;
+  for (std::ptrdiff_t i = 0; i < count; ++i) std::memcpy(to + i * each, a.data + i * step, static_cast<std::size_t>(each) * sizeof(T));
+  return {to, across ? 1 : each, across ? each : 1};
 }
 
 /// The product tile by tile, for any shape.
@@ -62,10 +78,13 @@ inline void multiply_tiles(const product& shape, const blocking& cut, const matr
       }
       for (std::ptrdiff_t j = j0; j < j1; j += width<T>)
         pack(scratch + (j - j0) * depth, depth, b.from(p, j), std::min<std::ptrdiff_t>(width<T>, j1 - j));
-      for (std::ptrdiff_t i = 0; i < m; i += cut.m)
+      for (std::ptrdiff_t i = 0; i < m; i += cut.m) {
+        const std::ptrdiff_t rows = std::min(cut.m, m - i);
+        const matrix<T> left = cut.pack_a ? compact_rows(scratch + cut.packed_b(), rows, depth, a.from(i, p)) : a.from(i, p);
         for (std::ptrdiff_t j = j0; j < j1; j += width<T>)
-          block(std::min(cut.m, m - i), depth, a.from(i, p), scratch + (j - j0) * depth, width<T>, c + i * ldc + j, ldc,
-                std::min<std::ptrdiff_t>(width<T>, j1 - j), p > 0);
+          block(rows, depth, left, scratch + (j - j0) * depth, width<T>, c + i * ldc + j, ldc, std::min<std::ptrdiff_t>(width<T>, j1 - j),
+                p > 0);
+      }
     }
   }
 }

@@ -202,9 +202,11 @@ class fuser {
   EBB_COLD constexpr bool reads_by_view(int k, int j) const {
     if (g_.op(k).what != kind::contract) return may_show(g_, k) && !is_result_[k] && is_for_products(k);
     const int x = g_.operand(k, j);
-    plan_view v;
-    return find_view(g_, x, [&](int i) { return may_show(g_, i) && !(is_result_[i] && g_.op(i).what == kind::move); }, v) &&
-           is_matrix_operand(g_, g_.shape_of(x), v);
+    for (int whole = x;; whole = g_.operand(whole, 0)) {  // other steps may need any of the arrays on the way in memory
+      plan_view v;
+      if (!find_view(g_, x, [&](int i) { return i > whole; }, v) || !is_matrix_operand(g_, g_.shape_of(x), v)) return false;
+      if (!may_show(g_, whole) || (is_result_[whole] && g_.op(whole).what == kind::move)) return true;
+    }
   }
   /// Whether only products read k, itself or through views.
   constexpr bool is_for_products(int k) const { return readers_[k] == products; }
