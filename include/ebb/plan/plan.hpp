@@ -140,11 +140,8 @@ class planner {
         const equation& operand = eq[in[j]];
         const kind read = operand.op->what;
         if (read == kind::broadcast) boundary_at_changes(operand.attr[0]);
-        else if (read == kind::move || read == kind::reshape) {
-          const part_place& at = place_of(in[j]);
-          if (at.apart) starts |= std::int64_t{at.step == 1 ? 1 : 3} << at.axis;
-        }
         else if (read == kind::index) starts |= std::int64_t{3} << operand.attr[0];
+        else if (const part_place& at = place_of(in[j]); at.apart) starts |= std::int64_t{at.step == 1 ? 1 : 3} << at.axis;
       }
     }
     for (int axis = 0; axis < rank; ++axis)

@@ -10,9 +10,11 @@
 // A slice of step 1 along another axis is no step either if only loops over its own shape read it: they step over the rows between. A loop
 // writes pieces along another axis in their place, too. See [note: rows apart].
 // Other arrays are copied, for these reasons; `ebb::print<ebb::stages::planned, ...>` names the reason at each step:
-//   an axis        slice, concat and place along an axis after one that is not 1: rows are not adjacent, and no loop steps over them
-//   a step         slices that leave out or reverse elements, if no loop steps over them likewise; each place with a step
-//   a permutation  elements in another order. One that only moves axes of extent 1 is no copy: simplify makes it a reshape
+//   an axis        slice, concat and place along an axis after one that is not 1: rows are not adjacent, and neither loops nor products
+//                  step over them
+//   a step         slices that leave out or reverse elements, if no loop or product steps over them likewise; each place with a step
+//   a permutation  elements in another order, if not only products read or write them. One that only moves axes of extent 1 is no copy:
+//                  simplify makes it a reshape
 //   a result       a slice that is a result, because results do not share memory; so is a piece that is a result, too
 //   an argument    a piece that is an argument, or a part of another array: it has its memory already
 //   twice          a piece that is joined more than once, or to two arrays: the first one has it
@@ -28,6 +30,16 @@
 // before it. Along the last axis lanes are loaded backwards: it needs 16 elements itself, and a reduction may begin at it. Lanes with other
 // steps would be loaded one by one, which takes longer than a copy.
 // A loop that computes a piece writes it likewise, with or without the axis of a stack, if only loops over its own shape read it besides.
+//
+// [note: operands of products]
+// A product packs its operands, so it reads matrices with rows or columns any distance apart, and batches with any stride along each axis.
+// Slices, permutations and reshapes that only products read, such as the heads of an attention, are no steps: the product has the address
+// and the strides of its operand, a `plan_view`. A product writes a piece of a concat or place along any axis where it lies, and a
+// permutation of its result, such as heads put side by side. These are copied:
+//   an operand   whose rows and columns both have another stride than 1, or whose rows are in reverse order; one row or column that is not
+//                adjacent, since it is read often; one whose strides a reshape takes away: the rows of a part of the rows, as one axis
+//   a result     whose rows are not rows of the other array; one that anything else reads; one column
+// Loops over its own shape may read a slice, too, if it is one of those in [note: rows apart].
 #pragma once
 
 #include "step.hpp"
