@@ -6,6 +6,7 @@
 
 #include "exec/check.hpp"
 #include "exec/program.hpp"
+#include "exec/buffers.hpp"
 #include "exec/probed.hpp"
 #include "exec/alias.hpp"
 #include "exec/symbol_values.hpp"

@@ -6,6 +6,7 @@
 
 #include "op/operand.hpp"
 #include "op/op.hpp"
+#include "op/strided_product.hpp"
 #include "op/whole.hpp"
 #include "op/small_matrix.hpp"
 #include "op/vectorized.hpp"

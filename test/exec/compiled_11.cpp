@@ -1,6 +1,6 @@
 // test/exec/compiled_11.cpp — random products of parts of arrays, compiled: in any order, joined, and their gradients.
 // SPDX-License-Identifier: BSL-1.0
-// covers: run.hpp plan/view.hpp op/whole.hpp
+// covers: run.hpp buffers.hpp plan/view.hpp op/whole.hpp
 #include "compiled.hpp"
 #include "random_product.hpp"
 

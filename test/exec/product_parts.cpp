@@ -1,6 +1,6 @@
 // test/exec/product_parts.cpp — products of parts of arrays as users write them: the bits of one function after the other.
 // SPDX-License-Identifier: BSL-1.0
-// covers: plan/view.hpp plan/fuse.hpp plan/plan.hpp op/whole.hpp
+// covers: plan/view.hpp plan/fuse.hpp plan/plan.hpp op/strided_product.hpp op/whole.hpp
 #include <ebb/ebb.hpp>
 
 #include "../catch.hpp"

@@ -49,11 +49,16 @@ TEST_CASE("a transposed array: for a reduction, for a product") {
   CHECK(advice_in(ebb::explain<advised_matrix>([](auto x) { return ebb::sum<1>(ebb::exp(ebb::transpose(x))); })) ==
         advice_list{"permute: reduce along the other axis instead of transposing: this saves 8*n*m bytes"});
   CHECK(advice_in(ebb::explain<advised_matrix>([](auto x) { return ebb::sum<0>(ebb::exp(x)); })).empty());
-  CHECK(advice_in(ebb::explain<advised_cube, advised_cube>([](auto x, auto y) { return ebb::matmul(ebb::transpose<1, 0, 2>(x), y); })) ==
+  CHECK(advice_in(ebb::explain<advised_cube, advised_cube>([](auto x, auto y) { return ebb::matmul(ebb::transpose<2, 1, 0>(x), y); })) ==
         advice_list{
-            "permute: a product takes the last two axes in either order: keep the others in their order, this saves 8*n*m*k bytes"});
+            "permute: a product reads an array where it lies if its last axis is one of the last two of the operand: keep it there, this "
+            "saves 8*n*m*k bytes"});
   CHECK(advice_in(ebb::explain<advised_cube, advised_cube>([](auto x, auto y) {
-          return ebb::matmul(ebb::transpose<0, 2, 1>(x), y);
+          return ebb::matmul(ebb::transpose<0, 2, 1>(x), ebb::transpose<1, 2, 0>(y));
+        })).empty());
+  CHECK(advice_in(ebb::explain<advised_cube, advised_cube>([](auto x, auto y) {  // a loop reads it, too
+          const auto turned = ebb::transpose<1, 0, 2>(x);
+          return std::tuple(ebb::matmul(turned, y), ebb::exp(turned));
         })).empty());
   CHECK(advice_in(ebb::explain<advised_matrix>([](auto x) { return x + ebb::transpose(x); })).empty());  // there is no other way
 }

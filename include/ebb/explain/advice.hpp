@@ -87,9 +87,15 @@ class plan_advice {
       reduces = reduces && x.nest >= 0 && reads_alone(x, s.out) && p_.nests[x.nest].reduces.count > 0 && p_.nests[x.nest].stores.count == 0;
     }
     if (gathers) return "rows are taken along the first axis: keep the array with that axis first, " + saved;
-    if (multiplies) return "a product takes the last two axes in either order: keep the others in their order, " + saved;
+    if (multiplies && !keeps_rows(s.equation))
+      return "a product reads an array where it lies if its last axis is one of the last two of the operand: keep it there, " + saved;
     if (reduces) return "reduce along the other axis instead of transposing: " + saved;
     return "";
+  }
+  /// Whether the last axis of what k permutes is one of the last two.
+  EBB_COLD bool keeps_rows(int k) const {
+    const int rank = g_.shape_of(k).rank, at[] = {packed_axis(g_.eq[k].attr[0], rank - 1), packed_axis(g_.eq[k].attr[0], rank - 2)};
+    return at[0] == rank - 1 || at[1] == rank - 1;
   }
   /// Whether a nest reads no other array.
   EBB_COLD bool reads_alone(const plan_step& s, int buffer) const {

@@ -210,7 +210,8 @@ constexpr bool may_show(const graph& g, int k) {
   const op_info& op = g.op(k);
   return op.what == kind::reshape || op.family == family_of<op::slice> || op.family == family_of<op::permute>;
 }
-/// Finds where the elements of k lie in an earlier array, from which k is made by reshapes, permutations and slices for which `shows` holds.
+/// Finds where the elements of k lie in an earlier array, from which k is made by reshapes, permutations and slices: by the equations for
+/// which `shows` holds.
 constexpr bool find_view(const graph& g, int k, auto&& shows, plan_view& v) {
   if (!shows(k)) return put_strides(g, g.shape_of(k), v);
   const int x = g.operand(k, 0);
