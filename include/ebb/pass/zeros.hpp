@@ -21,12 +21,16 @@ namespace detail {
 class zero_signs {
  public:
   EBB_COLD_CTOR constexpr explicit zero_signs(const graph& g) : g_(g), never_(g.size(), 0), read_(g.size(), 0) {
-    for (int k = 0; k < g.size(); ++k) never_[k] = is_never_minus(k);
+    for (int k = 0; k < g.size(); ++k) any_ = any_ || beside_zero(k) >= 0;
+    if (!any_) return;
+    for (int k = 0; k < g.size(); ++k) never_.data()[k] = is_never_minus(k);
     for (int o : g.out)
       if (o >= 0) read_[o] = 1;
     for (int k = g.size() - 1; k >= 0; --k) mark_operands(k);
   }
 
+  /// Whether there is an addition of +0.
+  constexpr bool any() const { return any_; }
   /// The operand x if k is x + 0 and no result differs with x in its place, or -1.
   constexpr int same_as(int k) const {
     const int x = beside_zero(k);
@@ -35,54 +39,58 @@ class zero_signs {
 
  private:
   template <class... Op>
-  constexpr bool is(int k) const {
-    return (false || ... || (g_.op(k).family == family_of<Op>));
+  static constexpr bool is(const op_info& op) {
+    const std::uint64_t family = op.family;
+    return (false || ... || (family == family_of<Op>));
   }
-  constexpr bool is_float(int k) const {
-    const dtype d = g_.op(k).result;
+  constexpr const op_info& op(int k) const { return *g_.eq.data()[k].op; }
+  constexpr int operand(int k, int j) const { return g_.pool.data()[g_.eq.data()[k].first + j]; }
+  static constexpr bool is_float(const op_info& op) {
+    const dtype d = op.result;
     return d != dtype::boolean && d != dtype::i32 && d != dtype::i64;
   }
   /// Whether k is the literal 0, or -0.
   template <bool Minus = false>
   constexpr bool is_zero(int k) const {
-    const equation& e = g_.eq[k];
+    const equation& e = g_.eq.data()[k];
     return e.op->what == kind::literal &&
            static_cast<cell>(e.attr[0]) == rewriting::literal_of<0, Minus>::bits[static_cast<int>(e.op->result)];
   }
   /// The other operand if k adds +0 to it, or -1.
   constexpr int beside_zero(int k) const {
-    if (!is<op::add>(k) || !is_float(k)) return -1;
-    const int x = g_.operand(k, 0), y = g_.operand(k, 1);
+    if (!is<op::add>(op(k)) || !is_float(op(k))) return -1;
+    const int x = operand(k, 0), y = operand(k, 1);
     return is_zero(y) ? x : is_zero(x) ? y : -1;
   }
 
   constexpr bool is_never_minus(int k) const {
-    if (!is_float(k)) return true;
-    if (g_.op(k).what == kind::literal) return !is_zero<true>(k);
-    const auto operand = [&](int j) { return never_[g_.operand(k, j)] != 0; };
-    if (is<op::square, op::abs>(k)) return true;
-    if (is<op::add>(k)) return operand(0) || operand(1);
-    if (is<op::sub>(k)) return operand(0);
-    if (is<op::where>(k)) return operand(1) && operand(2);
-    return (g_.op(k).what == kind::broadcast || g_.op(k).what == kind::reshape) && operand(0);
+    const op_info& o = op(k);
+    if (!is_float(o)) return true;
+    if (o.what == kind::literal) return !is_zero<true>(k);
+    const auto never = [&](int j) { return never_.data()[operand(k, j)] != 0; };
+    if (is<op::square, op::abs>(o)) return true;
+    if (is<op::add>(o)) return never(0) || never(1);
+    if (is<op::sub>(o)) return never(0);
+    if (is<op::where>(o)) return never(1) && never(2);
+    return (o.what == kind::broadcast || o.what == kind::reshape) && never(0);
   }
 
   constexpr void mark(int k, bool read) {
-    if (read) read_[k] = 1;
+    if (read) read_.data()[k] = 1;
   }
   EBB_COLD constexpr void mark_operands(int k) {
-    const bool read = read_[k] != 0;
-    const auto operand = [&](int j) { return g_.operand(k, j); };
-    if (is<op::square, op::abs, op::equal, op::not_equal, op::less, op::less_equal, op::greater, op::greater_equal>(k)) return;
-    if (is<op::add>(k) && read) return mark_terms(operand(0), operand(1));
-    if (is<op::sub>(k)) {
-      mark(operand(0), read);
-      return mark(operand(1), read && !never_[operand(0)]);
+    const bool read = read_.data()[k] != 0;
+    const op_info& o = op(k);
+    if (is<op::add>(o) && read) return mark_terms(operand(k, 0), operand(k, 1));
+    if (is<op::sub>(o)) {
+      mark(operand(k, 0), read);
+      return mark(operand(k, 1), read && !never_[operand(k, 0)]);
     }
-    const kind what = g_.op(k).what;
+    const kind what = o.what;
     const bool copies = what == kind::broadcast || what == kind::reshape || what == kind::move;
-    const bool hands_on = is<op::add, op::mul, op::div, op::neg, op::where>(k) || copies;
-    for (int j = 0; j < g_.eq[k].count; ++j) mark(operand(j), read || !hands_on || (j == 1 && is<op::div>(k)));
+    const bool hands_on = copies || is<op::mul, op::add, op::div, op::neg, op::where>(o);
+    if (!hands_on && is<op::square, op::abs, op::equal, op::not_equal, op::less, op::less_equal, op::greater, op::greater_equal>(o)) return;
+    for (int j = 0; j < g_.eq.data()[k].count; ++j) mark(operand(k, j), read || !hands_on || (j == 1 && is<op::div>(o)));
   }
   /// The terms of a sum whose sign is read. x + 0 goes if x is never -0, so x must stay as it is.
   constexpr void mark_terms(int x, int y) {
@@ -96,26 +104,25 @@ class zero_signs {
   }
 
   const graph& g_;
+  bool any_ = false;
   vec<char> never_, read_;  // whether it is never -0; whether a result depends on the sign of its zeros
 };
 
 }  // namespace detail
 
-/// g without additions of +0 that change no result: see [note: signs of zeros]. Unused equations are left to prune.
+/// g without additions of +0 that change no result: see [note: signs of zeros]. Unused equations are left to prune, and
+/// equal ones to the next pass that looks for them.
 EBB_COLD constexpr graph without_added_zeros(const graph& g) {
   const detail::zero_signs signs(g);
+  if (!signs.any()) return g;
   graph r = shell_of(g);
-  vec<int> at(g.size(), -1), in;
+  vec<int> to(g.size(), -1);
+  int* const at = to.data();
   for (int k = 0; k < g.size(); ++k) {
-    if (const int x = signs.same_as(k); x >= 0) {
-      at[k] = at[x];
-      continue;
-    }
-    in.shrink(0);
-    for (int i : g.operands(k)) in.push(at[i]);
-    at[k] = r.add(g.eq[k], range_of(in));
+    const int x = signs.same_as(k);
+    at[k] = x >= 0 ? at[x] : r.append_renumbered(g, k, at);
   }
-  r.out = outputs_at(g, at);
+  r.out = outputs_at(g, to);
   return r;
 }
 
