@@ -19,13 +19,15 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// A larger array of `capacity` items of `item` bytes: copies of the first `size` ones, then of `blank`. It frees the old array.
+/// A larger array of `capacity` items of `item` bytes: copies of the first `size` ones, then of `blank`, or zeros if that is null. It frees
+/// the old array.
 EBB_ONCE_APART void* grown(void* items, int size, int capacity, std::size_t item, const void* blank) {
   const std::size_t used = static_cast<std::size_t>(size) * item, all = static_cast<std::size_t>(capacity) * item;
   char* const to = static_cast<char*>(::operator new[](all));
   if (used > 0) std::memcpy(to, items, used);
-  std::memcpy(to + used, blank, item);
-  for (std::size_t done = item; used + done < all; done *= 2)
+  if (!blank) std::memset(to + used, 0, all - used);
+  else std::memcpy(to + used, blank, item);
+  for (std::size_t done = item; blank && used + done < all; done *= 2)
     std::memcpy(to + used + done, to + used, done < all - used - done ? done : all - used - done);
   ::operator delete[](items);
   return to;
@@ -137,7 +139,8 @@ class vec {
     if constexpr (is_bytes)
       if (!__builtin_is_constant_evaluated()) {
         const T blank{};
-        data_ = static_cast<T*>(detail::grown(data_, size_, capacity, sizeof(T), &blank));
+        constexpr bool is_zero = std::is_arithmetic_v<T> || std::is_pointer_v<T>;
+        data_ = static_cast<T*>(detail::grown(data_, size_, capacity, sizeof(T), is_zero ? nullptr : &blank));
         capacity_ = capacity;
         return;
       }
