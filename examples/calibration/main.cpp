@@ -42,12 +42,13 @@ constexpr auto loss = [](auto p, auto quoted, auto k, auto years) { return ebb::
 /// The errors, and the equations for the p at which they would be least if they were linear.
 constexpr auto equations = [](auto p, auto quoted, auto k, auto years) {
   const auto e = errors(p, quoted, k, years);
-  const auto slopes = ebb::transpose(ebb::jacobian<0>(errors)(p, quoted, k, years));
-  return std::tuple(e, ebb::sum(ebb::square(e)), ebb::matmul(slopes, ebb::transpose(slopes)), ebb::matmul(slopes, e));
+  const auto by_p = ebb::transpose(ebb::jacobian<0>(errors)(p, quoted, k, years));
+  return std::tuple(e, ebb::sum(ebb::square(e)), ebb::matmul(by_p, ebb::transpose(by_p)), ebb::matmul(by_p, e));
 };
-/// The parameters with the least loss as a function of the quotes, where p is known to be the place: ebb::solved.
+constexpr auto slopes = [](auto p, auto quoted, auto k, auto years) { return ebb::grad<0>(loss)(p, quoted, k, years); };
+/// The parameters with the least loss as a function of the quotes: there the slopes of the loss are 0. ebb::solved says that p is the place.
 constexpr auto calibrated = [](auto quoted, auto p, auto k, auto years) {
-  return bounded(ebb::implicit_minimizer(loss, ebb::solved, p, quoted, k, years));
+  return bounded(ebb::implicit_root(slopes, ebb::solved, p, quoted, k, years));
 };
 
 /// The price of a call, by Black's formula.
