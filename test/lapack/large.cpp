@@ -238,10 +238,10 @@ TEST_CASE("determinants and triangular factors of large matrices") {
     const matrix<T> scaled = a / size;  // its determinant is near 1
     const long double expected = sign * std::exp(log - large * std::log(static_cast<long double>(size)));
     // A relative change of element a_ij by e changes the determinant by the part e a_ij (a^-1)_ji.
-    const matrix<T> inverse = ebb::inverse(a);
+    const matrix<T> inverted = ebb::inverse(a);
     long double parts = 0;
     for (std::size_t i = 0; i < large; ++i)
-      for (std::size_t j = 0; j < large; ++j) parts += std::fabs(static_cast<long double>(a(i, j)) * inverse(j, i));
+      for (std::size_t j = 0; j < large; ++j) parts += std::fabs(static_cast<long double>(a(i, j)) * inverted(j, i));
     CHECK(std::fabs(static_cast<long double>(ebb::det(scaled)) - expected) <= 4 * unit<T> * parts * std::fabs(expected));
     CHECK(parts <= 100.0L * large);
   });
