@@ -135,6 +135,7 @@ class fuser {
       if (written) r_.part[viewed(g_, g_.operand(k, 0))] = {k, at};
       return written ? copy_reason::none : copy_reason::permutation;
     }
+    if (family != family_of<op::concat>) return copy_reason::permutation;
     copy_reason first = copy_reason::none;
     for (int j = 0; j < g_.eq[k].count; ++j) {
       at = {};
