@@ -1,5 +1,7 @@
 // test/exec/quotient.cpp — loops that divide by one number, or by one in each row: bit for bit the divisions, in registers and at tails.
 // SPDX-License-Identifier: BSL-1.0
+//
+// Only targets whose divisions take long exchange them: on others, run `bash test/run.sh --preset avx2 exec.quotient` as well.
 // covers: num/quotient.hpp kernel/nest_step.hpp plan/plan.hpp
 #include <ebb/functional.hpp>
 
@@ -36,11 +38,24 @@ bool same(T a, T b) {
   return std::isnan(a) ? std::isnan(b) : std::memcmp(&a, &b, sizeof a) == 0;
 }
 
+constexpr auto divided = [](auto x, auto y) { return x / y; };
+template <class T>
+using plan_of_division = ebb::executable<typename ebb::detail::compile_spec<std::remove_const_t<decltype(divided)>>::template program<
+    ebb::term<T, ebb::dyn>, ebb::term<T>>>;
+
 }  // namespace
+
+TEMPLATE_TEST_CASE("divisions by a number are exchanged where they take longer than ten products", "", float, double) {
+  constexpr int time = sizeof(TestType) == 8 ? ebb::target_has::division.doubles : ebb::target_has::division.floats;
+  bool exchanged = false;
+  for (int i = 0; i < plan_of_division<TestType>::plan.size.loads; ++i)
+    exchanged = exchanged || plan_of_division<TestType>::plan.loads[static_cast<std::size_t>(i)].reciprocal.number >= 0;
+  CHECK(exchanged == (time > 10));
+}
 
 TEMPLATE_TEST_CASE("a vector divided by a number, of every length around registers and rows", "", float, double) {
   using T = TestType;
-  const auto divide = ebb::compile([](auto x, auto y) { return x / y; });
+  const auto divide = ebb::compile(divided);
   for (const bool odd : {false, true})
     for (const T y : divisors<T>())
       for (const std::size_t n : {1u, 7u, 63u, 64u, 65u, 127u, 200u, 1000u, 3001u}) {

@@ -42,6 +42,15 @@
 #define EBB_ISA generic
 #endif
 
+// AMD's processors divide quickly, so plans for them are others: see target_has::division.
+#if defined(__znver1__) || defined(__znver2__) || defined(__znver3__) || defined(__znver4__) || defined(__znver5__)
+#define EBB_DIVIDES_QUICKLY 1
+#define EBB_ABI_DIVISION _zen
+#else
+#define EBB_DIVIDES_QUICKLY 0
+#define EBB_ABI_DIVISION
+#endif
+
 #if defined(__cpp_exceptions)
 #define EBB_EXCEPTIONS 1
 #define EBB_ABI_EXCEPTIONS
@@ -66,9 +75,9 @@
 #define EBB_ABI_LAPACK
 #endif
 
-#define EBB_JOIN_(a, b, c, d, e) a##b##c##d##e
-#define EBB_JOIN(a, b, c, d, e) EBB_JOIN_(a, b, c, d, e)
-#define EBB_ABI EBB_JOIN(v0_, EBB_ISA, EBB_ABI_EXCEPTIONS, EBB_ABI_PROFILE, EBB_ABI_LAPACK)
+#define EBB_JOIN_(a, b, c, d, e, f) a##b##c##d##e##f
+#define EBB_JOIN(a, b, c, d, e, f) EBB_JOIN_(a, b, c, d, e, f)
+#define EBB_ABI EBB_JOIN(v0_, EBB_ISA, EBB_ABI_DIVISION, EBB_ABI_EXCEPTIONS, EBB_ABI_PROFILE, EBB_ABI_LAPACK)
 
 // EBB_FORCE_INLINE: whether kernels force inlining. That gives a factor of 1.6 on g++ -O2 and up to 1.16 on clang 19. Without optimization
 // and under sanitizers it only multiplies code and compile time: there it is 0. In clang force-inlined functions have no debug information,

@@ -51,7 +51,7 @@ inline constexpr bool bfloat16_dot = false;
 struct division_time {
   int floats = 0, doubles = 0;
 };
-#if defined(__znver1__) || defined(__znver2__) || defined(__znver3__) || defined(__znver4__) || defined(__znver5__) || !defined(__FMA__)
+#if EBB_DIVIDES_QUICKLY || !defined(__FMA__)
 inline constexpr division_time division{};
 #elif defined(__AVX512F__)
 inline constexpr division_time division{20, 32};

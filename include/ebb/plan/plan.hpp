@@ -208,8 +208,8 @@ class planner {
     n.computes.first = p_.computes.size();
     n.reduces.first = p_.reduces.size();
     n.stores.first = p_.stores.size();
-    n.small = x.members.size() <= 16;
     exchange_ = exchanges_divisions(x, n);
+    n.small = x.members.size() <= 16 && !exchange_;
     for (int k : x.members) {
       const equation& e = g_.eq[k];
       if (e.op->what == kind::reduce) plan_reduce(n, k);
@@ -246,39 +246,39 @@ class planner {
     c.scalar = e.op->scalar;
     c.count = e.count;
     for (int j = 0; j < e.count; ++j) c.in[j] = operand_slot(n, in[j]);
-    if (exchange_ && e.op->kernels.divided) {
-      if (nest_load* const divisor = repeated_load(n, c.in[1])) {
-        int& slots = n.slots[static_cast<int>(e.op->result)];
-        if (divisor->reciprocal.number < 0) divisor->reciprocal = {e.op->result, slots}, slots += 2;
-        c.divided = e.op->kernels.divided;
-        c.reciprocal = divisor->reciprocal;
-        n.small = false;
-      }
+    if (exchange_ && e.op->kernels.divided && is_repeated(n, in[1])) {
+      int load = n.loads.first;
+      while (p_.loads[load].to.type != c.in[1].type || p_.loads[load].to.number != c.in[1].number) ++load;
+      int& slots = n.slots[static_cast<int>(e.op->result)];
+      slot& reciprocal = p_.loads[load].reciprocal;
+      if (reciprocal.number < 0) reciprocal = {e.op->result, slots}, slots += 2;
+      c.divided = e.op->kernels.divided;
+      c.reciprocal = reciprocal;
     }
     c.to = new_slot(n, k, e.op->result);
     p_.computes.push(c);
   }
-  /// The load of a number that is the same in a row of the nest, or null.
-  constexpr nest_load* repeated_load(const nest& n, slot s) {
-    for (int i = n.loads.first; i < p_.loads.size(); ++i) {
-      nest_load& x = p_.loads[i];
-      if (x.to.type == s.type && x.to.number == s.number)
-        return x.source != nest_load::from::index && !(x.along >> (n.loops - 1) & 1) ? &x : nullptr;
-    }
-    return nullptr;
+  /// Whether k is loaded as one number for each row of the nest: a literal, or an array that is repeated along rows.
+  constexpr bool is_repeated(const nest& n, int k) const {
+    const equation& e = g_.eq[k];
+    if (e.op->what == kind::literal) return true;
+    const bool stored = p_.group_of[k] != step_ && fused_.stored[k];
+    return e.op->what == kind::broadcast && !stored && !(loops_along(n, e.attr[0]) >> (n.loops - 1) & 1);
   }
   /// Whether quotients by a repeated number take less time as corrected products: see [note: quotients by one number]. A quotient is ten
   /// instructions, and a division runs beside others: with enough of these it costs nothing.
   constexpr bool exchanges_divisions(const group& x, const nest& n) const {
     constexpr int quotient = 10, least_row = 64;
+    if (n.loops == 0) return false;
     int row = 1;  // 0: not known
-    for (int a = n.loops > 0 ? n.axis[n.loops - 1] : 0; a < n.axis[n.loops]; ++a) row *= std::max(g_.shapes[n.shape].e[a], 0);
+    for (int a = n.axis[n.loops - 1]; a < n.axis[n.loops]; ++a) row *= std::max(g_.shapes[n.shape].e[a], 0);
     if (row > 0 && row < least_row) return false;
     int work = 0, gain = 0;
     for (int k : x.members) {
       const op_info& op = *g_.eq[k].op;
       if (op.what != kind::elementwise && op.what != kind::reduce) continue;
-      if (op.kernels.divided) gain += (op.result == dtype::f64 ? target_has::division.doubles : target_has::division.floats) - quotient;
+      if (op.kernels.divided && is_repeated(n, g_.operand(k, 1)))
+        gain += (op.result == dtype::f64 ? target_has::division.doubles : target_has::division.floats) - quotient;
       else work += op.heavy && op.what == kind::elementwise ? 16 : 1;
     }
     return work < gain;
