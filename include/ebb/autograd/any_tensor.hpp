@@ -46,6 +46,13 @@ layout<E...> layout_from(extents<E...>, const extent_list& x) {
   return {"ebb::tensor", shape};
 }
 
+/// f(an element of the gradient of a T): a T, or a float for the float gradient of a 16-bit leaf.
+template <class T>
+auto with_gradient_type(dtype gradient, auto&& f) {
+  if constexpr (sizeof(T) == 2)
+    if (gradient == dtype::f32) return f(float{});
+  return f(T{});
+}
 /// The elements of a gradient as one row. Before they are written to, value.detach() makes them the gradient's own.
 template <class T>
 view<T, dyn> gradient_row(gradient& g, std::size_t count) {

@@ -67,7 +67,7 @@ struct leaf_update<Rule, T, extents<E...>> {
       const auto write_from = [&]<class G>(G) {
         write<Update, G>(l, s, values, std::make_index_sequence<Update::states>{}, std::make_index_sequence<values.size()>{});
       };
-      with_gradient_type(l.gradient_type, write_from);
+      with_gradient_type<T>(l.gradient_type, write_from);
     });
     ++s.step;
     l.version.fetch_add(1, std::memory_order_relaxed);
@@ -75,7 +75,7 @@ struct leaf_update<Rule, T, extents<E...>> {
   static const hook_program* traced(const Rule& rule, dtype gradient) {
     const hook_program* p = nullptr;
     with_update(rule, [&]<class Update>() {
-      if constexpr (values_of_rule<Rule> <= max_bound) with_gradient_type(gradient, [&]<class G>(G) { p = &as_graph<Update, G>; });
+      if constexpr (values_of_rule<Rule> <= max_bound) with_gradient_type<T>(gradient, [&]<class G>(G) { p = &as_graph<Update, G>; });
     });
     return p;
   }
@@ -90,11 +90,6 @@ struct leaf_update<Rule, T, extents<E...>> {
   static constexpr std::size_t number_bytes = sizeof(number);
 
  private:
-  static void with_gradient_type(dtype type, auto&& f) {
-    if constexpr (!std::is_same_v<T, number>)
-      if (type != dtype_of<T>) return f(number{});
-    f(T{});
-  }
   /// The program's arguments: value, gradient, states, numbers.
   using state_array = term<number, E...>;
   template <class G, std::size_t... S, std::size_t... V>

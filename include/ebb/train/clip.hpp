@@ -47,9 +47,7 @@ void each_gradient(const char* call, const P& p, auto&& f) {
   each_variable([&]<class T, std::size_t... E>(const variable<T, E...>& v) {
     leaf& l = static_cast<leaf&>(*v.history());
     if (!l.grad.defined) return;
-    if constexpr (sizeof(T) == 2)
-      if (l.gradient_type == dtype::f32) return f(l.grad, std::type_identity<float>{}, v.size());
-    f(l.grad, std::type_identity<T>{}, v.size());
+    with_gradient_type<T>(l.gradient_type, [&]<class G>(G) { f(l.grad, std::type_identity<G>{}, v.size()); });
   }, p);
 }
 /// The sum of the squares of the elements, as one row.

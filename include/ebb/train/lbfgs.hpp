@@ -39,8 +39,6 @@ struct lbfgs_result {
 
 namespace detail {
 
-inline layout<dyn> row_of(std::size_t n) { return layout_from(extents<dyn>{}, {1, {n}}); }
-
 struct inner_product {
   constexpr auto operator()(auto a, auto b) const { return sum(a * b); }
 };
@@ -51,7 +49,7 @@ struct largest_element {
   constexpr auto operator()(auto a) const { return max(abs(a)); }
 };
 template <class T>
-struct cast_to {
+struct converted {
   constexpr auto operator()(auto a) const { return cast<T>(a); }
 };
 template <class T>
@@ -65,7 +63,7 @@ double dot_of(const tensor<Number, dyn>& a, const tensor<Number, dyn>& b) {
 }
 template <class Number>
 void add_scaled(tensor<Number, dyn>& to, double factor, const tensor<Number, dyn>& b) {
-  const view<Number, dyn> all(to.mutable_data(), row_of(to.size()));
+  const view<Number, dyn> all(to.mutable_data(), to.size());
   program_function<compile_spec<sum_with>>{}(into(all), all, b, static_cast<Number>(factor));
 }
 /// 0 if there are no elements, NaN if one is NaN.
@@ -94,31 +92,27 @@ template <class T>
   requires(sizeof(T) == 2)
 inline constexpr double rounding_of_loss<variable<T>> = 0x1p-8;
 
-/// A parameter, the place of its elements in the row of all, and how they are read and written.
+/// The place of a parameter's elements in the row of all, and how they are read and written.
 template <class Number>
 struct lbfgs_part {
-  counted<vertex> at;
   std::size_t begin = 0, count = 0;
   void (*read_value)(const leaf&, view<Number, dyn> to) = nullptr;
-  void (*read_gradient)(const leaf&, view<Number, dyn> to) = nullptr;
+  void (*read_gradient)(leaf&, view<Number, dyn> to) = nullptr;
   void (*move)(leaf&, view<const Number, dyn> from, view<const Number, dyn> along, Number a) = nullptr;  // to from + a along
 
-  template <class T>
-  static void read(const storage& from, view<Number, dyn> to) {
-    const view<const T, dyn> all(reinterpret_cast<const T*>(from.data()), row_of(to.size()));
-    program_function<compile_spec<cast_to<Number>>>{}(into(to), all);
-  }
+  using convert = program_function<compile_spec<converted<Number>>>;
+
   template <class T>
   void use() {
-    read_value = [](const leaf& l, view<Number, dyn> to) { read<T>(l.value, to); };
-    read_gradient = [](const leaf& l, view<Number, dyn> to) {
-      if constexpr (sizeof(T) == 2)
-        if (l.gradient_type == dtype::f32) return read<float>(l.grad.value, to);
-      read<T>(l.grad.value, to);
+    read_value = [](const leaf& l, view<Number, dyn> to) {
+      convert{}(into(to), view<const T, dyn>(reinterpret_cast<const T*>(l.value.data()), to.size()));
+    };
+    read_gradient = [](leaf& l, view<Number, dyn> to) {
+      with_gradient_type<T>(l.gradient_type, [&]<class G>(G) { convert{}(into(to), gradient_row<G>(l.grad, to.size())); });
     };
     move = [](leaf& l, view<const Number, dyn> from, view<const Number, dyn> along, Number a) {
       l.value.detach();
-      const view<T, dyn> all(reinterpret_cast<T*>(l.value.data()), row_of(from.size()));
+      const view<T, dyn> all(reinterpret_cast<T*>(l.value.data()), from.size());
       program_function<compile_spec<moved_along<T>>>{}(into(all), from, along, a);
       l.version.fetch_add(1, std::memory_order_relaxed);
     };
@@ -213,31 +207,42 @@ class lbfgs_optimizer {
     if (o.steps < 0 || o.evaluations < 0 || o.history < 0) raise("ebb::lbfgs_optimizer: steps, evaluations or history are negative");
     if (!(o.gradient_tolerance >= 0 && o.change_tolerance >= 0)) raise("ebb::lbfgs_optimizer: tolerances must not be negative");
   }
-  static leaf& leaf_at(const detail::lbfgs_part<Number>& p) { return static_cast<leaf&>(*p.at); }
   template <class T, std::size_t... E>
   void add(const variable<T, E...>& v) {
-    std::vector<counted<vertex>> leaves;
-    for (const auto& p : parts_) leaves.push_back(p.at);
-    detail::add_parameter("ebb::lbfgs_optimizer", leaves, v.history());
-    detail::lbfgs_part<Number> part{leaves.back(), count_, v.size()};
-    part.template use<T>();
-    parts_.push_back(std::move(part));
+    detail::add_parameter("ebb::lbfgs_optimizer", leaves_, v.history());
+    parts_.push_back({count_, v.size()});
+    parts_.back().template use<T>();
     count_ += v.size();
   }
 
-  template <class Row>
-  static auto elements_of(const detail::lbfgs_part<Number>& p, Row* all) {
-    return view<Row, dyn>(all + p.begin, detail::row_of(p.count));
+  /// f(part, leaf) for each parameter.
+  void each_part(auto&& f) const {
+    for (std::size_t i = 0; i < parts_.size(); ++i) f(parts_[i], static_cast<leaf&>(*leaves_[i]));
+  }
+  template <class Element>
+  static view<Element, dyn> elements_of(const detail::lbfgs_part<Number>& p, Element* all) {
+    return view<Element, dyn>(all + p.begin, p.count);
+  }
+  row values() const {
+    auto r = row::zeros(count_);
+    each_part([&](const auto& p, const leaf& l) { p.read_value(l, elements_of(p, r.mutable_data())); });
+    return r;
   }
   void move(const row& from, const row& along, double a) const {
-    for (const auto& p : parts_) p.move(leaf_at(p), elements_of(p, from.data()), elements_of(p, along.data()), static_cast<Number>(a));
+    each_part([&](const auto& p, leaf& l) {
+      p.move(l, elements_of(p, from.data()), elements_of(p, along.data()), static_cast<Number>(a));
+    });
+  }
+  void zero_grad() const {
+    each_part([](const auto&, leaf& l) { l.grad = {}; });
   }
   double evaluate(function loss, void* f, row& gradient) const {
-    for (const auto& p : parts_) leaf_at(p).grad = {};
+    zero_grad();
     const double value = loss(f);
     gradient = row::zeros(count_);
-    for (const auto& p : parts_)
-      if (leaf& l = leaf_at(p); l.grad.defined) p.read_gradient(l, elements_of(p, gradient.mutable_data()));
+    each_part([&](const auto& p, leaf& l) {
+      if (l.grad.defined) p.read_gradient(l, elements_of(p, gradient.mutable_data()));
+    });
     return value;
   }
   void remember(const row& step, const row& change) {
@@ -267,14 +272,13 @@ class lbfgs_optimizer {
 
   lbfgs_result run(function loss, void* f, double rounding) {
     EBB_PROBE(const probe here({probed::optimizer, "ebb::lbfgs_optimizer::step"});)
-    auto first = row::zeros(count_);
-    for (const auto& p : parts_) p.read_value(leaf_at(p), elements_of(p, first.mutable_data()));
+    const row first = values();
     struct guard {  // if loss throws
       const lbfgs_optimizer& of;
       const row& first;
       bool done = false;
       ~guard() {
-        for (const auto& p : of.parts_) leaf_at(p).grad = {};
+        of.zero_grad();
         if (!done) of.move(first, first, 0);
       }
     } back{*this, first};
@@ -306,9 +310,7 @@ class lbfgs_optimizer {
         continue;
       }
       ++r.steps;
-      // A rounded parameter did not move by a * along.
-      auto to = row::zeros(count_);
-      for (const auto& p : parts_) p.read_value(leaf_at(p), elements_of(p, to.mutable_data()));
+      const row to = values();  // a rounded parameter did not move by a * along
       auto step = to, change = to_gradient;
       detail::add_scaled(step, -1, x);
       detail::add_scaled(change, -1, gradient);
@@ -323,8 +325,8 @@ class lbfgs_optimizer {
     return r;
   }
   /// The best point of the line search; r has its loss, `gradient` its gradient.
-  double search(function loss, void* f, double rounding, const row& x, const row& along,
-                         double slope, double a, lbfgs_result& r, row& gradient) const {
+  double search(function loss, void* f, double rounding, const row& x, const row& along, double slope, double a, lbfgs_result& r,
+                row& gradient) const {
     const double before = r.loss, noise = 4 * rounding * std::fabs(before);
     std::tuple bracket(0.0, before, slope, std::numeric_limits<double>::infinity(), before, slope);
     bool done = false;
@@ -343,7 +345,8 @@ class lbfgs_optimizer {
   }
 
   lbfgs_options options_;
-  std::vector<detail::lbfgs_part<Number>> parts_;
+  std::vector<counted<vertex>> leaves_;
+  std::vector<detail::lbfgs_part<Number>> parts_;  // of each leaf
   std::size_t count_ = 0;
   std::vector<remembered> past_;
 };
