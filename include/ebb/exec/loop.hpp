@@ -60,7 +60,8 @@ EBB_INLINE void run_loop(std::size_t n, bool reversed, const carried* carry, int
   const std::size_t one = reversed ? ~std::size_t{0} : 1;
   for (int j = 0; j < carries; ++j) {
     char* const to = n == 0 ? carry[j].end : carry[j].history ? carry[j].history + row * carry[j].bytes : nullptr;
-    if (to && carry[j].bytes > 0) std::memcpy(to, carry[j].first, carry[j].bytes);
+    // As a signed number: g++ 12 warns of sizes beyond half of all memory, which it thinks possible in some programs.
+    if (to && static_cast<std::ptrdiff_t>(carry[j].bytes) > 0) std::memcpy(to, carry[j].first, carry[j].bytes);
     in[j] = to ? to : const_cast<char*>(carry[j].first);
   }
   for (std::size_t left = n; left > 0; row += one) {
