@@ -94,7 +94,7 @@ struct plan_buffer {
   row_use rows = row_use::none;
   int whole = -1;  // of a part: the buffer in which it lies
   part_place at{};
-  int view = -1;    // of a part that only products read or write: its number in plan::views
+  int view = -1;   // of a part that only products read or write: its number in plan::views
 };
 
 /// The buffer whose memory has b: b itself unless it is a part.
