@@ -1,6 +1,6 @@
 // test/kernel/move.cpp — moves against a loop over elements.
 // SPDX-License-Identifier: BSL-1.0
-// covers: move.hpp transpose.hpp tensor/strided.hpp
+// covers: every.hpp move.hpp transpose.hpp tensor/strided.hpp
 #include "../catch.hpp"
 #include "values.hpp"
 
@@ -103,6 +103,27 @@ TEMPLATE_TEST_CASE("rows of every length are copied backwards", "", std::uint8_t
     c.to[0] = static_cast<std::ptrdiff_t>(n), c.to[1] = 1;
     check<TestType>(c, 3 * (n + 1), 3 * n);
   }
+}
+
+TEMPLATE_TEST_CASE("steps read nothing behind their last element", "", std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
+  for (std::size_t step = 1; step <= 5; ++step)
+    for (std::size_t n = 2; n <= 70; ++n) {
+      const std::size_t row = (n - 1) * step + 1;
+      strided_copy c;
+      c.rank = 2;
+      c.extent[0] = 3, c.extent[1] = n;
+      c.from[0] = static_cast<std::ptrdiff_t>(row), c.from[1] = static_cast<std::ptrdiff_t>(step);
+      c.to[0] = static_cast<std::ptrdiff_t>(n), c.to[1] = 1;
+      check<TestType>(c, 3 * row, 3 * n);
+    }
+}
+
+TEMPLATE_TEST_CASE("long rows of two, three and four elements become columns, and the other way", "", std::uint32_t, std::uint64_t) {
+  for (std::size_t cols = 2; cols <= 5; ++cols)
+    for (std::size_t rows = 1; rows <= 150; ++rows) {
+      check<TestType>(permuted({rows, cols}, {1, 0}), rows * cols, rows * cols);
+      check<TestType>(permuted({cols, rows}, {1, 0}), rows * cols, rows * cols);
+    }
 }
 
 TEMPLATE_TEST_CASE("the first bad index is found at each place", "", std::int32_t, std::int64_t) {

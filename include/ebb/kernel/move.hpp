@@ -72,6 +72,21 @@ EBB_INLINE void copy_backwards(char* to, const char* from, std::size_t extent) {
   for (; i < extent; ++i) std::memcpy(to + i * Size, from - i * Size, Size);
 }
 
+/// Every Step-th of the elements from `from` on.
+template <std::size_t Size, int Step>
+EBB_INLINE void copy_every(char* to, const char* from, std::size_t extent) {
+  std::size_t i = 0;
+  if constexpr (Size >= 4) {
+    using T = std::conditional_t<Size == 4, std::int32_t, std::int64_t>;
+    constexpr auto together = static_cast<std::size_t>(simd::count_of<T>);
+    for (; i + together <= extent; i += together) {
+      const simd::vector<T> x = simd::every<Step>(reinterpret_cast<const T*>(from) + i * Step);
+      std::memcpy(to + i * Size, &x, sizeof x);
+    }
+  }
+  for (; i < extent; ++i) std::memcpy(to + i * Size, from + i * Step * Size, Size);
+}
+
 template <std::size_t Size>
 EBB_TEMPLATE void run(const axes& x, int depth, const char* from, char* to) {
   constexpr auto size = static_cast<std::ptrdiff_t>(Size);
@@ -85,6 +100,10 @@ EBB_TEMPLATE void run(const axes& x, int depth, const char* from, char* to) {
     std::memcpy(to, from, outer.extent * Size);
   } else if (left == 1 && outer.from == -size && outer.to == size) {
     copy_backwards<Size>(to, from, outer.extent);
+  } else if (left == 1 && outer.from == 2 * size && outer.to == size) {
+    copy_every<Size, 2>(to, from, outer.extent);
+  } else if (left == 1 && outer.from == 3 * size && outer.to == size) {
+    copy_every<Size, 3>(to, from, outer.extent);
   } else if (left == 1) {
     for (std::size_t i = 0; i < outer.extent; ++i, from += outer.from, to += outer.to) std::memcpy(to, from, Size);
   } else if (left == 2 && outer.from == size && x.a[depth + 1].to == size) {

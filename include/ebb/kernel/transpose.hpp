@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "batch.hpp"
+#include "every.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -91,47 +91,35 @@ EBB_INLINE void turn_narrow(auto row, char* to, std::ptrdiff_t to_row, int colum
   }(std::make_integer_sequence<int, simd::count_of<T>>{});
 }
 
-/// The first and the second elements of `count` adjacent pairs, as two rows.
-template <class T>
-EBB_INLINE void part_pairs(char* to, std::ptrdiff_t to_row, const char* from, std::size_t count) {
+/// Element c of each of `count` adjacent groups of Step elements, as row c of the result.
+template <int Step, class T>
+EBB_INLINE void part_groups(char* to, std::ptrdiff_t to_row, const char* from, std::size_t count) {
   constexpr std::size_t n = simd::count_of<T>, bytes = sizeof(simd::vector<T>);
   std::size_t i = 0;
-  [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
-    for (; i + n <= count; i += n, from += 2 * bytes, to += bytes) {
-      simd::vector<T> x, y;
-      std::memcpy(&x, from, bytes);
-      std::memcpy(&y, from + bytes, bytes);
-      const simd::vector<T> first = __builtin_shufflevector(x, y, 2 * I...), second = __builtin_shufflevector(x, y, (2 * I + 1)...);
-      std::memcpy(to, &first, bytes);
-      std::memcpy(to + to_row, &second, bytes);
+  [&]<int... C>(std::integer_sequence<int, C...>) EBB_LAMBDA {
+    for (; i + n <= count; i += n, from += Step * bytes, to += bytes) {
+      const simd::vector<T> x[] = {simd::load(reinterpret_cast<const T*>(from + C * bytes))...};
+      const simd::vector<T> row[] = {simd::chosen<Step, C, 0, T>(x)...};
+      (std::memcpy(to + C * to_row, &row[C], bytes), ...);
     }
-  }(std::make_integer_sequence<int, static_cast<int>(n)>{});
-  for (; i < count; ++i, from += 2 * sizeof(T), to += sizeof(T)) {
-    std::memcpy(to, from, sizeof(T));
-    std::memcpy(to + to_row, from + sizeof(T), sizeof(T));
-  }
+    for (; i < count; ++i, from += Step * sizeof(T), to += sizeof(T)) (std::memcpy(to + C * to_row, from + C * sizeof(T), sizeof(T)), ...);
+  }(std::make_integer_sequence<int, Step>{});
 }
-/// The other way: two rows become pairs.
-template <class T>
-EBB_INLINE void join_pairs(char* to, const char* from, std::ptrdiff_t from_row, std::size_t count) {
+/// The other way: the rows become groups.
+template <int Step, class T>
+EBB_INLINE void join_groups(char* to, const char* from, std::ptrdiff_t from_row, std::size_t count) {
   constexpr std::size_t n = simd::count_of<T>, bytes = sizeof(simd::vector<T>);
-  constexpr int half = static_cast<int>(n) / 2, all = static_cast<int>(n);
   std::size_t i = 0;
-  [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
-    for (; i + n <= count; i += n, from += bytes, to += 2 * bytes) {
-      simd::vector<T> first, second;
-      std::memcpy(&first, from, bytes);
-      std::memcpy(&second, from + from_row, bytes);
-      const simd::vector<T> x = __builtin_shufflevector(first, second, (I / 2 + I % 2 * all)...),
-                            y = __builtin_shufflevector(first, second, (half + I / 2 + I % 2 * all)...);
-      std::memcpy(to, &x, bytes);
-      std::memcpy(to + bytes, &y, bytes);
+  [&]<int... C>(std::integer_sequence<int, C...>) EBB_LAMBDA {
+    for (; i + n <= count; i += n, from += bytes, to += Step * bytes) {
+      simd::vector<T> x[Step];
+      (std::memcpy(&x[C], from + C * from_row, bytes), ...);
+      simd::mix<T>(x);
+      (std::memcpy(to + C * bytes, &x[C], bytes), ...);
     }
-  }(std::make_integer_sequence<int, all>{});
-  for (; i < count; ++i, from += sizeof(T), to += 2 * sizeof(T)) {
-    std::memcpy(to, from, sizeof(T));
-    std::memcpy(to + sizeof(T), from + from_row, sizeof(T));
-  }
+    for (; i < count; ++i, from += sizeof(T), to += Step * sizeof(T))
+      (std::memcpy(to + C * sizeof(T), from + C * from_row, sizeof(T)), ...);
+  }(std::make_integer_sequence<int, Step>{});
 }
 
 /// Element j of row i in `from` becomes element i of row j in `to`; elements of Size bytes (1, 2, 4, 8), row distances in bytes.
@@ -147,8 +135,16 @@ inline void transpose(char* to, std::ptrdiff_t to_row, const char* from, std::pt
   };
   if constexpr (Size >= 4) {
     using T = std::conditional_t<Size == 4, std::int32_t, std::int64_t>;
-    if (cols == 2 && from_row == 2 * static_cast<std::ptrdiff_t>(Size)) return part_pairs<T>(to, to_row, from, rows);
-    if (rows == 2 && to_row == 2 * static_cast<std::ptrdiff_t>(Size)) return join_pairs<T>(to, from, from_row, cols);
+    if (cols <= 4 && from_row == static_cast<std::ptrdiff_t>(cols * Size)) {
+      if (cols == 2) return part_groups<2, T>(to, to_row, from, rows);
+      if (cols == 3) return part_groups<3, T>(to, to_row, from, rows);
+      if (cols == 4 && Size == 4) return part_groups<4, T>(to, to_row, from, rows);
+    }
+    if (rows <= 4 && to_row == static_cast<std::ptrdiff_t>(rows * Size)) {
+      if (rows == 2) return join_groups<2, T>(to, from, from_row, cols);
+      if (rows == 3) return join_groups<3, T>(to, from, from_row, cols);
+      if (rows == 4 && Size == 4) return join_groups<4, T>(to, from, from_row, cols);
+    }
     constexpr std::size_t n = simd::count_of<T>;
     constexpr auto lanes = std::make_integer_sequence<int, static_cast<int>(n)>{};
     const auto rows_from = [=](const char* p) EBB_LAMBDA {
