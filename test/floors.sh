@@ -12,7 +12,7 @@ declare -A below=(
   [autograd]='exec' [hooks]='autograd' [train]='hooks io' [capture]='autograd'
 )
 # Floors that ebb.hpp leaves out: MPI is another library, and few programs call what the other floors have.
-declare -A optional=([complex]='trace' [dual]='exec' [explain]='exec' [mpi]='train random' [svg]='capture' [interop]='tensor' [linalg]='op' [order]='op' [reductions]='op' [nn]='pass random trace shapes' [profile]='svg' [shapes]='op' [special]='op' [stats]='special linalg random' [geometry]='shapes' [solvers]='exec linalg' [sparse]='exec')
+declare -A optional=([complex]='trace shapes' [dual]='exec' [explain]='exec' [mpi]='train random' [svg]='capture' [interop]='tensor' [linalg]='op' [order]='op' [reductions]='op' [nn]='pass random trace shapes' [profile]='svg' [shapes]='op' [special]='op' [stats]='special linalg random' [geometry]='shapes' [solvers]='exec linalg' [sparse]='exec')
 for floor in "${!optional[@]}"; do below[$floor]=${optional[$floor]}; done
 reach() { local floor; for floor in ${below[$1]}; do printf '%s|' "$floor"; reach "$floor"; done; }
 rule() { sed "s~\$~   <- $1~"; }  # appends the broken rule to each line read

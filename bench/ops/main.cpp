@@ -89,6 +89,7 @@ int main(int argc, char** argv) {
   ops::order(t);
   ops::indexing(t);
   ops::geometry(t);
+  ops::fourier(t);
   ops::peers_of_arithmetic(t);
   ops::peers_of_exponential(t);
   ops::peers_of_trigonometric(t);
@@ -100,6 +101,7 @@ int main(int argc, char** argv) {
   ops::peers_of_order(t);
   ops::peers_of_indexing(t);
   ops::peers_of_geometry(t);
+  ops::peers_of_fourier(t);
   for (const ops::op& o : t.ops) {
     if (!s.wanted(o.name)) continue;
     elementwise<float>(s, o, t.peers, false, o.value_f, &ops::peer::f);

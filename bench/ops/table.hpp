@@ -62,6 +62,7 @@ void densities(table&);
 void order(table&);
 void indexing(table&);
 void geometry(table&);
+void fourier(table&);
 void peers_of_arithmetic(table&);
 void peers_of_exponential(table&);
 void peers_of_trigonometric(table&);
@@ -73,5 +74,6 @@ void peers_by_eigen(table&);
 void peers_of_order(table&);
 void peers_of_indexing(table&);
 void peers_of_geometry(table&);
+void peers_of_fourier(table&);
 
 }  // namespace ops

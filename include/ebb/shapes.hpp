@@ -1,4 +1,4 @@
-// ebb/shapes.hpp — einsum, arrays made of numbers, borders, segments and windows. Optional: ebb.hpp does not include it.
+// ebb/shapes.hpp — einsum, arrays made of numbers, borders, segments, windows, Fourier transforms. Optional: ebb.hpp leaves it out.
 // SPDX-License-Identifier: BSL-1.0
 //
 // In reading order: of its own folder, a header includes only those above it in this list.
@@ -9,7 +9,9 @@
 #include "shapes/einsum_text.hpp"
 #include "shapes/einsum_order.hpp"
 #include "shapes/einsum.hpp"
+#include "shapes/fourier.hpp"
 #include "shapes/fft.hpp"
+#include "shapes/frequencies.hpp"
 #include "shapes/indices.hpp"
 #include "shapes/pad.hpp"
 #include "shapes/segment.hpp"

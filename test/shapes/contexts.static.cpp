@@ -43,6 +43,16 @@ static_assert(has_class<low>([](auto x) { return ebb::inner(x, x); }));
 
 static_assert(has_class<full>([](auto x) { return std::get<0>(ebb::rfft(x)); }));
 static_assert(has_class<full>([](auto x) { return ebb::irfft(x, x); }));
+static_assert(has_class<full>([](auto x) { return std::get<0>(ebb::fft(x)); }));
+static_assert(has_class<full>([](auto x) { return std::get<1>(ebb::ifft(x, x)); }));
+static_assert(has_class<full>([](auto x) { return std::get<0>(ebb::fft2(x)); }));
+static_assert(has_class<full>([](auto x) { return std::get<1>(ebb::ifft2(x, x)); }));
+static_assert(has_class<full>([](auto x) { return std::get<0>(ebb::rfft2(x)); }));
+static_assert(has_class<full>([](auto x) { return ebb::irfft2(x, x); }));
+static_assert(has_class<own>([](auto x) { return ebb::fftfreq<4>(x(0, 0)); }));
+static_assert(has_class<own>([](auto x) { return ebb::rfftfreq<4>(x(0, 0)); }));
+static_assert(has_class<own>([](auto x) { return ebb::fftshift(x); }));
+static_assert(has_class<own>([](auto x) { return ebb::ifftshift<-1>(x); }));
 
 // PyTorch has a list of pads that compute in float, and these two modes are in it.
 static_assert(has_class<full>([](auto x) { return ebb::pad<0, 1, 1>(x, ebb::reflect); }));

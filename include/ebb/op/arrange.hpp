@@ -93,11 +93,9 @@ struct squeeze_all {
 
 template <int Axis>
 struct roll {
-  /// If the steps are known while tracing, the result is two slices.
+  /// If the steps and the extent are known while tracing, the result is two slices.
   template <class T>
-  static constexpr operand<T> apply(operand<T> x, std::int64_t steps) {
-    const int axis = axis_of(Axis, x.rank());
-    if (!has_axis(axis, x.rank())) return refuse<T>(*x.g, 103);
+  static constexpr operand<T> along(operand<T> x, std::int64_t steps, int axis) {
     graph& g = *x.g;
     const int length = x.extent(axis);
     if (length < 0) return by_index(x, steps, axis);
@@ -106,6 +104,19 @@ struct roll {
     const auto cut = [&](int start, int count) { return slice_as(x, {axis, start}, g.intern(with_extent(x.extents(), axis, count))).id; };
     const int parts[] = {cut(length - by, by), cut(0, length - by)};
     return {&g, emit<op::concat, T>(g, number_range{parts, 2}, {axis})};
+  }
+  template <class T>
+  static constexpr operand<T> by_index(operand<T> x, auto number_or_operand, int axis) {
+    const auto steps = to_operand<std::int64_t>(*x.g, number_or_operand);
+    const auto place = index_along<std::int64_t>(*x.g, x.g->intern(x.g->syms.find(axes_between(x.extents(), axis, axis + 1))), 0);
+    const auto length = count_along<std::int64_t>(x, std::int64_t{1} << axis);
+    const auto along_axis = [&](auto scalar) { return repeat(scalar, place, 1); };
+    return parts_at<roll<0>>(x, emit_on<op::remainder>({}, place - along_axis(steps), along_axis(length)), axis);
+  }
+  template <class T>
+  static constexpr operand<T> apply(operand<T> x, std::int64_t steps) {
+    const int axis = axis_of(Axis, x.rank());
+    return has_axis(axis, x.rank()) ? along(x, steps, axis) : refuse<T>(*x.g, 103);
   }
   template <class T, class I>
   static constexpr operand<T> apply(operand<T> x, operand<I> steps) {
@@ -117,16 +128,6 @@ struct roll {
       if (steps.rank() > 0) return refuse<T>(*x.g, 387);
       return by_index(x, steps, axis);
     }
-  }
-
- private:
-  template <class T>
-  static constexpr operand<T> by_index(operand<T> x, auto number_or_operand, int axis) {
-    const auto steps = to_operand<std::int64_t>(*x.g, number_or_operand);
-    const auto place = index_along<std::int64_t>(*x.g, x.g->intern(x.g->syms.find(axes_between(x.extents(), axis, axis + 1))), 0);
-    const auto length = count_along<std::int64_t>(x, std::int64_t{1} << axis);
-    const auto along = [&](auto scalar) { return repeat(scalar, place, 1); };
-    return parts_at<roll<0>>(x, emit_on<op::remainder>({}, place - along(steps), along(length)), axis);
   }
 };
 

@@ -15,7 +15,8 @@ namespace ebb::inline EBB_ABI {
 template <class Call>
 struct refusal<394, Call> : Call {
   static_assert(Call::code != 394, "[ebb E0394] an operand has the wrong rank: triangles and blocks are matrices, meshgrid, vander, "
-                                   "toeplitz, hankel and circulant take vectors, arange, linspace and geomspace numbers and scalars");
+                                   "toeplitz, hankel and circulant take vectors, arange, linspace, geomspace and fftfreq numbers and "
+                                   "scalars");
 };
 
 /// Tag of meshgrid: exchanges the first two axes, as plots need it.

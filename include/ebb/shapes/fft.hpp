@@ -1,19 +1,19 @@
-// ebb/shapes/fft.hpp — the Fourier transform of real numbers along the last axis, and its inverse: rfft and irfft, for any length.
+// ebb/shapes/fft.hpp — Fourier transforms along the last axis, and along the last two, for any length: fft, rfft, fft2, rfft2, inverses.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Complex results are two arrays, of real and of imaginary parts:
-//   const auto [re, im] = ebb::rfft(x);   re + i im = sum over j of x_j e^(-2 pi i j k / n), for k = 0 to n / 2
-//   ebb::irfft<n>(re, im)                 x again
-// Method: the length is split into its prime factors, with 4 taken as one factor (Cooley and Tukey, Math. Comp. 19, 1965). Time grows with
-// n times the sum of the factors: a large prime is slow. The order of operations depends on n only. The gradient is the adjoint transform.
+// Complex arrays are two arrays, of real and of imaginary parts:
+//   const auto [re, im] = ebb::rfft(x);      re + i im = sum over j of x_j e^(-2 pi i j k / n), for k = 0 to n / 2
+//   ebb::irfft<n>(re, im)                    x again
+//   const auto [re, im] = ebb::fft(a, b);    the same sum of a_j + i b_j, for k = 0 to n - 1
+//   ebb::ifft(re, im)                        a and b again
+// With <ebb/complex.hpp> all of them take and return complex{re, im} too. Inverses divide by n, forward transforms do not divide: PyTorch's
+// and NumPy's norm="backward".
 #pragma once
 
-#include "../kernel/workspace.hpp"
-#include "../num/trigonometric.hpp"
+#include "../op/arithmetic.hpp"
 #include "../op/compare.hpp"
 #include "../op/shape.hpp"
-#include "../op/whole.hpp"
-#include "../op/exponential.hpp"
+#include "fourier.hpp"
 
 #include <tuple>
 
@@ -21,179 +21,78 @@ namespace ebb::inline EBB_ABI {
 
 template <class Call>
 struct refusal<499, Call> : Call {
-  static_assert(Call::code != 499, "[ebb E0499] rfft, irfft: the array has no axis, or too many; irfft<n> takes n / 2 + 1 frequencies");
+  static_assert(Call::code != 499, "[ebb E0499] fft, rfft and relatives: the array has too few axes, or too many; irfft<n> and "
+                                   "irfft2<n> take n / 2 + 1 frequencies");
 };
 
 }  // namespace ebb::inline EBB_ABI
 
-namespace ebb::inline EBB_ABI::kernel {
-
-/// The complex transform of rows of n elements. W: float or double.
-template <class W>
-class fourier {
- public:
-  static constexpr std::size_t numbers_for(std::size_t n) { return 8 * n; }
-
-  /// memory: numbers_for(n).
-  constexpr fourier(std::size_t n, W* memory)
-      : n_(n), cos_(memory), sin_(cos_ + n), re_(sin_ + n), im_(re_ + n), to_re_(im_ + n), to_im_(to_re_ + n), part_(to_im_ + n) {
-    for (std::size_t k = 0; k < n; ++k) set_root(k);
-  }
-  /// The real parts of the transform of x, then the imaginary ones, `count` each.
-  template <class T>
-  constexpr void forward(const T* x, T* out, std::size_t count) {
-    for (std::size_t i = 0; i < n_; ++i) re_[i] = static_cast<W>(x[i]), im_[i] = 0;
-    if (n_ > 0) run(re_, im_, 1, to_re_, to_im_, n_);
-    for (std::size_t k = 0; k < count; ++k) {
-      out[k] = static_cast<T>(k < n_ ? to_re_[k] : W(0));
-      out[count + k] = static_cast<T>(k < n_ ? to_im_[k] : W(0));
-    }
-  }
-  /// Its adjoint: n numbers from `count` real parts and `count` imaginary ones. The sum of z_k e^(+i ..) is the conjugate of a transform.
-  template <class T>
-  constexpr void adjoint(const T* x, T* out, std::size_t count) {
-    for (std::size_t i = 0; i < n_; ++i) {
-      re_[i] = i < count ? static_cast<W>(x[i]) : W(0);
-      im_[i] = i < count ? -static_cast<W>(x[count + i]) : W(0);
-    }
-    if (n_ > 0) run(re_, im_, 1, to_re_, to_im_, n_);
-    for (std::size_t i = 0; i < n_; ++i) out[i] = static_cast<T>(to_re_[i]);
-  }
-
- private:
-  /// e^(-2 pi i k / n) from an angle of at most pi / 4, so that multiples of a quarter turn are exact.
-  constexpr void set_root(std::size_t k) {
-    const std::size_t quarter = 4 * k / n_, rest = 4 * k - quarter * n_;
-    const bool beyond = 2 * rest > n_;
-    const double angle = 1.57079632679489661923 * (static_cast<double>(beyond ? n_ - rest : rest) / static_cast<double>(n_));
-    const W c = static_cast<W>(lane::cos(angle)), s = static_cast<W>(lane::sin(angle)), x = beyond ? s : c, y = beyond ? c : s;
-    cos_[k] = quarter == 0 ? x : quarter == 1 ? -y : quarter == 2 ? -x : y;
-    sin_[k] = quarter == 0 ? -y : quarter == 1 ? -x : quarter == 2 ? y : x;
-  }
-  static constexpr std::size_t factor_of(std::size_t n) {
-    if (n % 4 == 0) return 4;
-    for (std::size_t p = 2; p * p <= n; ++p)
-      if (n % p == 0) return p;
-    return n;
-  }
-  /// The transform of the n elements at every `step`-th place. step n is the whole length.
-  constexpr void run(const W* re, const W* im, std::size_t step, W* to_re, W* to_im, std::size_t n) {
-    if (n == 1) {
-      *to_re = *re, *to_im = *im;
-      return;
-    }
-    const std::size_t p = factor_of(n), m = n / p;
-    for (std::size_t r = 0; r < p; ++r) run(re + r * step, im + r * step, step * p, to_re + r * m, to_im + r * m, m);
-    W *const u = part_, *const v = part_ + 1;  // re and im of part r at 2 r
-    for (std::size_t k = 0; k < m; ++k) {
-      u[0] = to_re[k], v[0] = to_im[k];
-      for (std::size_t r = 1; r < p; ++r) {
-        const W x = to_re[r * m + k], y = to_im[r * m + k], c = cos_[r * k * step], s = sin_[r * k * step];
-        u[2 * r] = x * c - y * s, v[2 * r] = x * s + y * c;
-      }
-      if (p == 2) {
-        to_re[k] = u[0] + u[2], to_im[k] = v[0] + v[2];
-        to_re[m + k] = u[0] - u[2], to_im[m + k] = v[0] - v[2];
-      } else if (p == 4) {
-        const W a = u[0] + u[4], b = v[0] + v[4], c = u[0] - u[4], d = v[0] - v[4];
-        const W e = u[2] + u[6], f = v[2] + v[6], g = u[2] - u[6], h = v[2] - v[6];
-        to_re[k] = a + e, to_im[k] = b + f;
-        to_re[m + k] = c + h, to_im[m + k] = d - g;
-        to_re[2 * m + k] = a - e, to_im[2 * m + k] = b - f;
-        to_re[3 * m + k] = c - h, to_im[3 * m + k] = d + g;
-      } else {
-        const std::size_t turn = n_ / p;
-        for (std::size_t q = 0; q < p; ++q) {
-          W x = u[0], y = v[0];
-          for (std::size_t r = 1, at = q; r < p; ++r, at = at + q < p ? at + q : at + q - p) {
-            const W c = cos_[at * turn], s = sin_[at * turn];
-            x += u[2 * r] * c - v[2 * r] * s, y += u[2 * r] * s + v[2 * r] * c;
-          }
-          to_re[q * m + k] = x, to_im[q * m + k] = y;
-        }
-      }
-    }
-  }
-
-  std::size_t n_;
-  W *cos_, *sin_, *re_, *im_, *to_re_, *to_im_, *part_;
-};
-
-}  // namespace ebb::inline EBB_ABI::kernel
-
-namespace ebb::inline EBB_ABI::op {
-
-/// The common part of rfft and its adjoint. Shape: given, not inferred.
-struct fourier_rows : op_base {
-  static constexpr kind what = kind::rows;
-  static constexpr int arity = 1;
-  static constexpr domain accepts = domain::real;
-  static constexpr bool heavy = true;
-  template <class Op, class T>
-  static void all_rows(const whole_call& c) {
-    using W = ebb::detail::computed_in<T>;
-    const extent_list& x = c.shapes[0];
-    const std::size_t length = x.e[x.rank - 1], count = c.result.e[c.result.rank - 1], n = Op::length_of(length, count);
-    if (c.result.volume() == 0) return;
-    char* const memory = thread_scratch().take(kernel::fourier<W>::numbers_for(n) * sizeof(W));
-    kernel::fourier<W> f(n, reinterpret_cast<W*>(memory));
-    const auto* from = static_cast<const T*>(c.in[0]);
-    auto* to = static_cast<T*>(c.out);
-    for (std::size_t i = x.volume(0, x.rank - 1); i > 0; --i, from += length, to += count) Op::one(f, from, length, to, count);
-  }
-  template <class Op, class T>
-  static constexpr void one_row(const T* x, std::size_t length, T* out, std::size_t count) {
-    using W = ebb::detail::computed_in<T>;
-    const std::size_t n = Op::length_of(length, count);
-    vec<W> memory(static_cast<int>(kernel::fourier<W>::numbers_for(n)), W(0));
-    kernel::fourier<W> f(n, memory.data());
-    Op::one(f, x, length, out, count);
-  }
-};
-
-struct rfft_adjoint;
-
-/// The transform of real rows: real parts, then imaginary parts.   Saves: nothing.   Error: see functions.   Source: as shapes/fft.hpp.
-struct rfft : fourier_rows {
-  static constexpr std::string_view name = "rfft";
-  static constexpr std::size_t length_of(std::size_t length, std::size_t) { return length; }
-  static constexpr void one(auto& f, const auto* x, std::size_t, auto* out, std::size_t count) { f.forward(x, out, count / 2); }
-  template <class T>
-  static constexpr void row(const T* const* in, const std::size_t* length, T* out, std::size_t count, const std::int64_t*) {
-    one_row<rfft>(in[0], length[0], out, count);
-  }
-  template <class T>
-  static void whole(const whole_call& c) {
-    all_rows<rfft, T>(c);
-  }
-  template <class T>
-  static constexpr auto pull(operand<T> g, operand<T> x, operand<T>) {
-    return grads(operand<T>{g.g, emit_as<rfft_adjoint, T>(*g.g, x.shape_number(), {g.id})});
-  }
-};
-
-/// The transposed matrix of rfft.   Saves: nothing.   Error: as rfft.
-struct rfft_adjoint : fourier_rows {
-  static constexpr std::string_view name = "rfft_adjoint";
-  static constexpr std::size_t length_of(std::size_t, std::size_t count) { return count; }
-  static constexpr void one(auto& f, const auto* x, std::size_t length, auto* out, std::size_t) { f.adjoint(x, out, length / 2); }
-  template <class T>
-  static constexpr void row(const T* const* in, const std::size_t* length, T* out, std::size_t count, const std::int64_t*) {
-    one_row<rfft_adjoint>(in[0], length[0], out, count);
-  }
-  template <class T>
-  static void whole(const whole_call& c) {
-    all_rows<rfft_adjoint, T>(c);
-  }
-  template <class T>
-  static constexpr auto pull(operand<T> g, operand<T> x, operand<T>) {
-    return grads(operand<T>{g.g, emit_as<rfft, T>(*g.g, x.shape_number(), {g.id})});
-  }
-};
-
-}  // namespace ebb::inline EBB_ABI::op
-
 namespace ebb::inline EBB_ABI::functions {
+
+/// The extents of x with the last two axes as one.
+template <class T>
+constexpr shape with_last_merged(operand<T> x) {
+  const int last = x.rank() - 1;
+  shape merged = axes_between(x.extents(), 0, last);
+  merged.e[last - 1] = x.g->syms.derive(extent_rule::product, x.extent(last), x.extent(last - 1));
+  return merged;
+}
+/// The transform of x [..., 2, n] along the last axis, or its adjoint.
+template <class T>
+constexpr operand<T> both_transformed(operand<T> x, bool is_adjoint) {
+  const auto rows = view_as(x, with_last_merged(x));
+  const int number = rows.shape_number();
+  const int to = is_adjoint ? emit_as<op::fft_adjoint, T>(*x.g, number, {rows.id}) : emit_as<op::fft, T>(*x.g, number, {rows.id});
+  return view_as(operand<T>{x.g, to}, x.extents());
+}
+/// The same for x [..., m, 2, n] along the axis of m: [..., 2, m, n].
+template <class T>
+constexpr operand<T> columns_transformed(operand<T> x, bool is_adjoint) {
+  const int r = x.rank();
+  const auto permuted = [r](operand<T> y, int a, int b, int c) {
+    int order[max_rank] = {};
+    for (int i = 0; i < r - 3; ++i) order[i] = i;
+    order[r - 3] = r - 3 + a, order[r - 2] = r - 3 + b, order[r - 1] = r - 3 + c;
+    return emit_on<op::permute>({pack_axes(order, r)}, y);
+  };
+  return permuted(both_transformed(permuted(x, 2, 1, 0), is_adjoint), 1, 2, 0);
+}
+/// Two arrays of equal extents [..., n], one after another along a new axis before the last one: [..., 2, n].
+template <class T>
+constexpr operand<T> side_by_side(operand<T> re, operand<T> im) {
+  const shape apart = with_axis(re.extents(), re.rank() - 1, 1);
+  return {re.g, emit<op::concat, T>(*re.g, {view_as(re, apart).id, view_as(im, apart).id}, {re.rank() - 1})};
+}
+/// x divided by the number of its elements along the last Axes axes.
+template <int Axes, class T>
+constexpr operand<T> divided_by_length(operand<T> x) {
+  const auto length = cast_to<T>(count_along<std::int64_t>(x, axis_run(x.rank() - Axes, x.rank())));
+  return x / ebb::broadcast_to(length, x.shape_number(), axis_run(0, x.rank()));
+}
+
+/// The transform of complex numbers along one axis, [..., n]: [..., 2, n], or along two, [..., m, n]: [..., 2, m, n]. One argument is real.
+template <bool IsInverse, int Axes>
+struct fft {
+  static constexpr std::string_view name = Axes == 2 ? (IsInverse ? "ifft2" : "fft2") : IsInverse ? "ifft" : "fft";
+  static constexpr precision autocast = precision::full;
+  template <class A>
+  static constexpr auto apply(operand<A> a) {
+    return a.is_refused() ? operand<promoted_to_real<A>>{a.g, a.id} : apply(a, literal_like(a, 0));
+  }
+  template <class A, class B>
+  static constexpr auto apply(operand<A> a, operand<B> b) {
+    using T = promoted_to_real<promoted<A, B>>;
+    const auto re = cast_to<T>(a), im = cast_to<T>(b);
+    if (re.is_refused() || im.is_refused()) return re.is_refused() ? re : im;
+    graph& g = *re.g;
+    if (!g.syms.unify(re.extents(), im.extents())) return refuse<T>(g, 102);
+    if (re.rank() < Axes || re.rank() == max_rank) return refuse<T>(g, 499);
+    auto r = both_transformed(side_by_side(re, im), IsInverse);
+    if constexpr (Axes == 2) r = columns_transformed(r, IsInverse);
+    if constexpr (IsInverse) return divided_by_length<Axes>(r);
+    else return r;
+  }
+};
 
 /// [..., n]: [..., 2, n / 2 + 1].
 struct rfft {
@@ -239,8 +138,42 @@ struct irfft {
     const auto weight = emit_on<op::where>({}, once, literal_like(re, 1), literal_like(re, 2));
     const operand<T> packed{&g, emit<op::concat, T>(g, {(re * weight).id, (im * weight).id}, {last})};
     const operand<T> sum{&g, emit_as<op::rfft_adjoint, T>(g, g.intern(g.syms.find(with_extent(re.extents(), last, n))), {packed.id})};
-    const auto length = cast_to<T>(count_along<std::int64_t>(sum, std::int64_t{1} << last));
-    return sum / ebb::broadcast_to(length, sum.shape_number(), axis_run(0, sum.rank()));
+    return divided_by_length<1>(sum);
+  }
+};
+
+/// [..., m, n]: [..., 2, m, n / 2 + 1].
+struct rfft2 {
+  static constexpr precision autocast = precision::full;
+  template <class A>
+  static constexpr auto apply(operand<A> x) {
+    using T = promoted_to_real<A>;
+    if (!x.is_refused() && x.rank() < 2) return refuse<T>(*x.g, 499);
+    const auto rows = rfft::apply(x);
+    return rows.is_refused() ? rows : columns_transformed(rows, false);
+  }
+};
+template <int N>
+struct irfft2 {
+  static constexpr std::string_view name = "irfft2";
+  static constexpr precision autocast = precision::full;
+  template <class A, class B>
+  static constexpr auto apply(operand<A> a, operand<B> b) {
+    using T = promoted_to_real<promoted<A, B>>;
+    const auto re = cast_to<T>(a), im = cast_to<T>(b);
+    if (re.is_refused() || im.is_refused()) return re.is_refused() ? re : im;
+    graph& g = *re.g;
+    if (!g.syms.unify(re.extents(), im.extents())) return refuse<T>(g, 102);
+    const int rank = re.rank();
+    if (rank < 2 || rank == max_rank) return refuse<T>(g, 499);
+    // [..., m, 2, k] from [..., m, k] each, then [..., 2, m, k] divided by m.
+    const auto columns = columns_transformed(side_by_side(re, im), true);
+    const auto height = cast_to<T>(count_along<std::int64_t>(re, std::int64_t{1} << (rank - 2)));
+    const auto part = [&](int i) {
+      const auto one = slice_as(columns, {rank - 2, i}, g.intern(g.syms.find(with_extent(columns.extents(), rank - 2, 1))));
+      return view_as(one, re.extents()) / ebb::broadcast_to(height, re.shape_number(), axis_run(0, rank));
+    };
+    return irfft<N>::apply(part(0), part(1));
   }
 };
 
@@ -248,14 +181,64 @@ struct irfft {
 
 namespace ebb::inline EBB_ABI {
 
+namespace detail {
+
+/// The parts of a transform along that many axes.
+template <int Axes>
+constexpr auto parts_of_transform(const auto& both) {
+  return std::tuple(select<-1 - Axes, 0>(both), select<-1 - Axes, 1>(both));
+}
+
+}  // namespace detail
+
+/// The Fourier transform of complex numbers along the last axis, in a tuple: real parts, imaginary parts. One argument is a real array.
+///   const auto [re, im] = ebb::fft(a, b);
+/// Shape: re, im [..., n]: twice [..., n].   Dtype: promoted; integers give float; narrow floats are computed in float.   Saves: nothing.
+/// Error: 2 ulp of the sum of |re| + |im|, for each factor of n; a factor p adds p ulp.   Throws: if both extents differ in a call.
+template <class X>
+constexpr auto fft(X&& x) {
+  return detail::parts_of_transform<1>(apply_function(functions::fft<false, 1>{}, std::forward<X>(x)));
+}
+template <class Re, class Im>
+constexpr auto fft(Re&& re, Im&& im) {
+  return detail::parts_of_transform<1>(apply_function(functions::fft<false, 1>{}, std::forward<Re>(re), std::forward<Im>(im)));
+}
+/// The complex numbers with this transform, in a tuple. It divides by n.   All fields as fft.
+template <class X>
+constexpr auto ifft(X&& x) {
+  return detail::parts_of_transform<1>(apply_function(functions::fft<true, 1>{}, std::forward<X>(x)));
+}
+template <class Re, class Im>
+constexpr auto ifft(Re&& re, Im&& im) {
+  return detail::parts_of_transform<1>(apply_function(functions::fft<true, 1>{}, std::forward<Re>(re), std::forward<Im>(im)));
+}
+/// The transform of complex numbers along the last two axes, in a tuple.   Shape: re, im [..., m, n]: twice [..., m, n].
+/// Error: 2 ulp of the sum of |re| + |im|, for each factor of m and of n; a factor p adds p ulp.   All other fields as fft.
+template <class X>
+constexpr auto fft2(X&& x) {
+  return detail::parts_of_transform<2>(apply_function(functions::fft<false, 2>{}, std::forward<X>(x)));
+}
+template <class Re, class Im>
+constexpr auto fft2(Re&& re, Im&& im) {
+  return detail::parts_of_transform<2>(apply_function(functions::fft<false, 2>{}, std::forward<Re>(re), std::forward<Im>(im)));
+}
+/// The complex numbers with this transform, in a tuple. It divides by m n.   All fields as fft2.
+template <class X>
+constexpr auto ifft2(X&& x) {
+  return detail::parts_of_transform<2>(apply_function(functions::fft<true, 2>{}, std::forward<X>(x)));
+}
+template <class Re, class Im>
+constexpr auto ifft2(Re&& re, Im&& im) {
+  return detail::parts_of_transform<2>(apply_function(functions::fft<true, 2>{}, std::forward<Re>(re), std::forward<Im>(im)));
+}
+
 /// The Fourier transform of real numbers along the last axis, at the frequencies 0 to n / 2, in a tuple: real parts, imaginary parts.
 ///   const auto [re, im] = ebb::rfft(x);
 /// Shape: x [..., n]: twice [..., n / 2 + 1].   Dtype: x's; integers give float; narrow floats are computed in float.   Saves: nothing.
 /// Error: 2 ulp of the sum of |x|, for each factor of n; a factor p adds p ulp.   Throws: if x has no axis.
 template <class X>
 constexpr auto rfft(X&& x) {
-  const auto both = apply_function(functions::rfft{}, std::forward<X>(x));
-  return std::tuple(select<-2, 0>(both), select<-2, 1>(both));
+  return detail::parts_of_transform<1>(apply_function(functions::rfft{}, std::forward<X>(x)));
 }
 /// The n real numbers with this transform: irfft<n>(re, im); without n there are 2 (m - 1), for m frequencies. As in NumPy, the imaginary
 /// part of frequency 0, and of n / 2 for even n, counts as 0 and has no gradient.
@@ -263,8 +246,21 @@ constexpr auto rfft(X&& x) {
 /// Throws: if a call's frequencies do not fit n.
 template <int N = 0, class Re, class Im>
 constexpr auto irfft(Re&& re, Im&& im) {
-  static_assert(N >= 0, "[ebb E0500] irfft<n>: a number of elements is not negative");
+  static_assert(N >= 0, "[ebb E0500] irfft<n>, irfft2<n>, fftfreq<n>, rfftfreq<n>: a number of elements is not negative");
   return apply_function(functions::irfft<(N > 0 ? N : 0)>{}, std::forward<Re>(re), std::forward<Im>(im));
+}
+/// The transform of real numbers along the last two axes, at the frequencies 0 to n / 2 of the last one, in a tuple.
+/// Shape: x [..., m, n]: twice [..., m, n / 2 + 1].   Error: as fft2.   All other fields as rfft.
+template <class X>
+constexpr auto rfft2(X&& x) {
+  return detail::parts_of_transform<2>(apply_function(functions::rfft2{}, std::forward<X>(x)));
+}
+/// The m n real numbers with this transform: irfft2<n>(re, im), as irfft along the last axis, after ifft along the one before.
+/// Shape: re, im [..., m, n / 2 + 1]: [..., m, n].   Dtype, Saves: as rfft.   Error: as fft2.   Throws: as irfft.
+template <int N = 0, class Re, class Im>
+constexpr auto irfft2(Re&& re, Im&& im) {
+  static_assert(N >= 0, "[ebb E0500] irfft<n>, irfft2<n>, fftfreq<n>, rfftfreq<n>: a number of elements is not negative");
+  return apply_function(functions::irfft2<(N > 0 ? N : 0)>{}, std::forward<Re>(re), std::forward<Im>(im));
 }
 
 }  // namespace ebb::inline EBB_ABI
