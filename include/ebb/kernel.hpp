@@ -15,6 +15,7 @@
 #include "kernel/lapack.hpp"
 #include "kernel/convert.hpp"
 #include "kernel/slots.hpp"
+#include "kernel/nest_places.hpp"
 #include "kernel/nest_step.hpp"
 #include "kernel/chain_link.hpp"
 #include "kernel/fold.hpp"

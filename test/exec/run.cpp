@@ -1,7 +1,7 @@
 // test/exec/run.cpp — compiled programs at many sizes: rows shorter than a step of lanes, tails, leaves of reductions, empty axes.
 // SPDX-License-Identifier: BSL-1.0
 // covers: run.hpp band.hpp one_step.hpp evaluate.hpp symbol_values.hpp
-// covers: kernel/nest.hpp kernel/nest_step.hpp kernel/part.hpp kernel/run_state.hpp kernel/slots.hpp
+// covers: kernel/nest.hpp kernel/nest_places.hpp kernel/nest_step.hpp kernel/part.hpp kernel/run_state.hpp kernel/slots.hpp
 #include <ebb/ebb.hpp>
 
 #include <ebb/op/extremum.hpp>

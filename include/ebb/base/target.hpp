@@ -39,6 +39,13 @@ inline constexpr bool scaling = true;
 inline constexpr bool scaling = false;
 #endif
 
+/// A branch on the lanes of a mask takes few instructions.
+#if defined(__SSE2__)
+inline constexpr bool quick_masks = true;
+#else
+inline constexpr bool quick_masks = false;
+#endif
+
 /// acc + a0 * b0 + a1 * b1 for pairs of bfloat16. The instruction flushes subnormal numbers to zero.
 #if defined(__AVX512BF16__) && defined(__AVX512F__)
 inline constexpr bool bfloat16_dot = true;

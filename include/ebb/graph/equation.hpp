@@ -73,6 +73,7 @@ struct op_kernels {
   /// or of the matrix that is factored. False: nothing is written, and `whole` has to be called.
   using small_matrix_function = bool (*)(int rows, int columns, const std::int64_t* attr, const void* const* in, void* out);
   vector_function vector = nullptr;
+  vector_function ordered = nullptr;  // of a reduction: combine(a, b) where b is no NaN; null if that is not quicker
   vector_function divided = nullptr;  // of a division: c has both parts of -1 / b, see [note: quotients by one number]
   block_function block = nullptr;
   accumulate_function accumulate = nullptr;

@@ -74,6 +74,22 @@ template <int Shift, class V, int... I>
 EBB_INLINE V rotated(V x, std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(x, x, ((I + Shift) % static_cast<int>(sizeof...(I)))...);
 }
+/// Lane i is lane i + Shift of x, for i < Shift; the other lanes are arbitrary. Shift is half of the lanes, a quarter, ... 1. It stays
+/// within 16 bytes where it can: to cross them takes several times as long.
+template <int Shift, class T>
+EBB_INLINE vector<T> shifted_down(vector<T> x) {
+#if defined(__AVX__) && !defined(__AVX512F__)
+  if constexpr (Shift == count_of<T> / 2)
+    return reinterpret_cast<vector<T>>(_mm256_castsi128_si256(_mm256_extractf128_si256(reinterpret_cast<__m256i>(x), 1)));
+  else
+#endif
+  {
+    constexpr int within = 16 / static_cast<int>(sizeof(T)), turn = Shift < within ? within : count_of<T>;
+    return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+      return __builtin_shufflevector(x, x, (I / turn * turn + (I + Shift) % turn)...);
+    }(std::make_integer_sequence<int, count_of<T>>{});
+  }
+}
 /// The lanes in the opposite order.
 template <class T>
 EBB_INLINE vector<T> reversed(vector<T> x) {

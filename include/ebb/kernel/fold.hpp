@@ -20,7 +20,7 @@ EBB_INLINE lanes<T> lanes_from(lanes<T> x) {
   else if constexpr (std::same_as<T, bool>) return {simd::lanes_after<Shift>(x.mask)};
   else if constexpr (lanes<T>::parts == 2 && Shift == lane_count / 2) return {{x.part[1], x.part[1]}};
   else {
-    x.part[0] = simd::rotated<Shift>(x.part[0], std::make_integer_sequence<int, simd::count_of<T>>{});
+    x.part[0] = simd::shifted_down<Shift, T>(x.part[0]);
     return x;
   }
 }

@@ -12,6 +12,34 @@
 
 namespace ebb::inline EBB_ABI::simd {
 
+// --- comparisons -------------------------------------------------------------------------------------------------------------------
+
+/// Whether x or y is NaN, as masks that any_lane and | take.
+#if defined(__AVX512F__)
+EBB_INLINE mask<float> unordered(vector<float> x, vector<float> y) { return _mm512_cmp_ps_mask(x, y, _CMP_UNORD_Q); }
+EBB_INLINE mask<double> unordered(vector<double> x, vector<double> y) { return _mm512_cmp_pd_mask(x, y, _CMP_UNORD_Q); }
+#elif defined(__AVX__)
+EBB_INLINE mask<float> unordered(vector<float> x, vector<float> y) {
+  return reinterpret_cast<mask<float>>(_mm256_cmp_ps(x, y, _CMP_UNORD_Q));
+}
+EBB_INLINE mask<double> unordered(vector<double> x, vector<double> y) {
+  return reinterpret_cast<mask<double>>(_mm256_cmp_pd(x, y, _CMP_UNORD_Q));
+}
+#elif defined(__SSE2__)
+EBB_INLINE mask<float> unordered(vector<float> x, vector<float> y) { return reinterpret_cast<mask<float>>(_mm_cmpunord_ps(x, y)); }
+EBB_INLINE mask<double> unordered(vector<double> x, vector<double> y) { return reinterpret_cast<mask<double>>(_mm_cmpunord_pd(x, y)); }
+#else
+template <class V>
+EBB_INLINE auto unordered(V x, V y) { return (x != x) | (y != y); }
+#endif
+
+/// Whether a mask is true in any lane.
+template <class M>
+EBB_INLINE bool any_lane(M m) {
+  if constexpr (std::is_integral_v<M>) return m != 0;
+  else return to_bits(reinterpret_cast<mask<float>>(m)) != 0;
+}
+
 // --- arithmetic --------------------------------------------------------------------------------------------------------------------
 
 // For float and for double: fma (rounded once where lane::fused), sqrt, floor, rint (ties to even), and the larger and the smaller one as

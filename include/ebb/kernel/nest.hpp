@@ -39,6 +39,8 @@ class nest_kernel {
   static constexpr std::ptrdiff_t known_row = code::template known_extent<inner>;
   static constexpr bool whole_steps = known_row < 0 || known_row >= lane_count;
   static constexpr bool tails = known_row <= 0 || known_row % lane_count != 0;
+  /// Whether a row that can hold all logical lanes takes them in one turn.
+  static constexpr bool takes_turns = n.small && has_run && (known_row < 0 || known_row >= logical_lanes);
 
   // The accumulators of all reductions along the last loops. Whole leaves are another object: a variable whose address is passed on keeps
   // all members of its object in memory.
@@ -71,17 +73,29 @@ class nest_kernel {
     whole.count = 0;
   }
   static EBB_PART void end_leaf(const leaf& x, leaves& whole) {
-    each_run([&]<int R>(auto merge) EBB_PART_LAMBDA { std::get<R>(whole.of).add(std::get<R>(x.of), whole.count, merge); });
+    each_run([&]<int R>(auto merge) EBB_PART_LAMBDA {
+      leaf_lanes<reduced<R>> last;
+      last.take(std::get<R>(x.of));
+      std::get<R>(whole.of).add(last, whole.count, merge);
+    });
     ++whole.count;
   }
-  static EBB_PART void end_run(leaf& x, const leaves& whole, const pointers& p) {
+  template <int R>
+  static EBB_INLINE reduced<R> combined(const leaf_lanes<reduced<R>>& x, auto merge) {
+    if constexpr (reduce_at<R>.ordered != nullptr) {
+      if (!code::template any_nan_in<accumulators>(x.rest)) [[likely]] return combine(x.rest, own_combiner<reduce_at<R>.ordered>{});
+    }
+    return combine(x.rest, merge);
+  }
+  static EBB_PART void end_run(const leaf& x, const leaves& whole, const pointers& p) {
     each_run([&]<int R>(auto merge) EBB_PART_LAMBDA {
-      auto& last = std::get<R>(x.of);
+      const auto& last = std::get<R>(x.of);
+      reduced<R>& to = *reinterpret_cast<reduced<R>*>(p.red[R]);
       if (whole.count > 0) [[unlikely]] {
-        const auto all = std::get<R>(whole.of).total(last, whole.count, merge);
-        last = all;
-      }
-      *reinterpret_cast<reduced<R>*>(p.red[R]) = combine(last.rest, merge);
+        leaf_lanes<reduced<R>> rest;
+        rest.take(last);
+        to = combined<R>(std::get<R>(whole.of).total(rest, whole.count, merge), merge);
+      } else to = combined<R>(last, merge);
     });
   }
   static EBB_PART void turn(leaf& x) {
@@ -110,15 +124,23 @@ class nest_kernel {
   }
 
   /// Elements [j, j + count) of a row. The first one belongs to logical lane `phase`: 0 unless a run joins rows.
-  static EBB_PART void segment(leaf& given, const pointers& p, std::size_t j, std::size_t count, std::size_t phase) {
-    leaf x = given;  // a copy stays in registers; a referenced object may not
+  static EBB_PART void segment(leaf& x, const pointers& p, std::size_t j, std::size_t count, std::size_t phase) {
     const reciprocals r = code::reciprocals_in(p, count);
+    auto left = static_cast<std::ptrdiff_t>(count);
+    // Steps index their accumulators, which keeps these in memory. A row that turns complete needs no steps: its stay in registers.
+    if constexpr (takes_turns && !joins_rows) turns(x, p, r, j, left);
+    if constexpr (!takes_turns || joins_rows || known_row < 0 || known_row % logical_lanes != 0)
+      if (!(takes_turns && !joins_rows) || left > 0) steps(x, p, r, j, left, phase);
+  }
+  static EBB_PART void steps(leaf& given, const pointers& p, const reciprocals& r, std::size_t j, std::ptrdiff_t left, std::size_t phase) {
+    leaf x;
+    copy(x, given);
     [[maybe_unused]] std::size_t lane = phase % lane_count, u = phase / lane_count;
     if (joins_rows && u != 0) turn(x);
     // The number of elements that are left may become negative: if a step took off only what it has, its minimum would be part of the
     // loop's chain, which costs two more cycles a step.
-    for (auto left = static_cast<std::ptrdiff_t>(count); left > 0;) {
-      if constexpr (n.small && has_run && whole_steps)
+    while (left > 0) {
+      if constexpr (takes_turns && joins_rows)
         if (u == 0 && lane == 0 && left >= logical_lanes) {
           turns(x, p, r, j, left);
           continue;
@@ -135,7 +157,11 @@ class nest_kernel {
       u = (u + 1) % accumulators;
     }
     if (has_run && u != 0) turn(x);
-    given = x;
+    copy(given, x);
+  }
+  /// Register by register: g++ keeps an object that is copied as a whole in memory.
+  static EBB_PART void copy(leaf& to, const leaf& from) {
+    each_run([&]<int R>(auto) EBB_PART_LAMBDA { std::get<R>(to.of).take(std::get<R>(from.of)); });
   }
 
   static EBB_PART void row(leaf& x, leaves& whole, const pointers& p, std::size_t count) {
@@ -150,6 +176,63 @@ class nest_kernel {
         end_leaf(x, whole);
         begin_leaf(x, whole);
       }
+  }
+
+  // [note: sums of rows]
+  // A sum over rows that is in memory while they are added to it takes a load and a store for each element. So some registers of it are
+  // kept while a block of rows is added: each element has the same chain. The block is short, so that its rows stay in the nearest cache
+  // while all columns are added.
+  static constexpr int kept_steps = 4, kept_columns = kept_steps * lane_count;
+  static constexpr std::size_t rows_together = 16;
+  static constexpr bool keeps_sums = [] {
+    bool r = n.small && inner > 0 && n.stores.count == 0 && n.reduces.count > 0 && n.reduces.count <= 2 && !code::has_reciprocals;
+    for (int i = 0; i < n.reduces.count; ++i) {
+      const nest_reduce& e = P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)];
+      r = r && !e.run && e.first < inner && e.last == inner;
+    }
+    return r && (known_row < 0 || known_row >= kept_columns);
+  }();
+  template <class T>
+  struct kept_lanes {
+    lanes<T> of[kept_steps];
+  };
+  template <class>
+  struct kept_of;
+  template <int... R>
+  struct kept_of<std::integer_sequence<int, R...>> {
+    std::tuple<kept_lanes<reduced<R>>...> of;
+  };
+  /// Columns [j, j + kept_columns) of `count` rows.
+  static EBB_PART void add_columns(pointers p, const extents& e, std::size_t j, std::size_t count) {
+    kept_of<typename code::reduces> kept;
+    const auto each = [&](auto&& f) EBB_PART_LAMBDA {
+      repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
+        repeat<kept_steps>([&]<int U>() EBB_PART_LAMBDA {
+          f(std::get<R>(kept.of).of[U], reinterpret_cast<reduced<R>*>(p.red[R]) + j + U * lane_count);
+        });
+      });
+    };
+    each([]<class T>(lanes<T>& x, T* at) EBB_PART_LAMBDA { x = lanes<T>::load(at); });
+    for (std::size_t i = 0; i < count; ++i) {
+      repeat<kept_steps / 2>([&]<int U>() EBB_PART_LAMBDA {
+        code::two_steps(p, {}, j + 2 * U * lane_count, [&]<int R>() EBB_PART_LAMBDA { return &std::get<R>(kept.of).of[2 * U]; },
+                        [&]<int R>() EBB_PART_LAMBDA { return &std::get<R>(kept.of).of[2 * U + 1]; });
+      });
+      p.template advance<inner - 1>(e);
+    }
+    each([]<class T>(lanes<T>& x, T* at) EBB_PART_LAMBDA { x.store(at); });
+  }
+  static EBB_PART void add_rows(leaf& x, pointers p, const extents& e) {
+    const std::size_t rows = e.template at<inner - 1>(), columns = e.template at<inner>();
+    for (std::size_t i = 0; i < rows; i += rows_together) {
+      const std::size_t count = rows - i < rows_together ? rows - i : rows_together;
+      std::size_t j = 0;
+      for (; j + kept_columns <= columns; j += kept_columns) add_columns(p, e, j, count);
+      for (std::size_t k = 0; k < count; ++k) {
+        if (j < columns) segment(x, p, j, columns - j, 0);
+        p.template advance<inner - 1>(e);
+      }
+    }
   }
 
   /// Fills the rows that the reductions beginning at loop L add to.
@@ -171,6 +254,7 @@ class nest_kernel {
     begin_rows<L>(given, e, continues);
     if constexpr (has_run && L == n.run_from) begin_run(x, whole);
     if constexpr (L == inner) row(x, whole, given, e.template at<L>());
+    else if constexpr (keeps_sums && L == inner - 1) add_rows(x, given, e);
     else {
       pointers p = given;
       for (std::size_t i = 0; i < e.template at<L>(); ++i) {

@@ -10,214 +10,37 @@
 
 #include "../base/repeat.hpp"
 #include "../num/quotient.hpp"
-#include "../tensor/nest.hpp"
-#include "part.hpp"
-#include "slots.hpp"
+#include "nest_places.hpp"
 
 #include <bit>
-#include <cstddef>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 namespace ebb::inline EBB_ABI {
 
-/// The arguments of a kernel.
-struct nest_call {
-  void* const* buffer = nullptr;
-  const std::size_t* symbol = nullptr;  // the values of the symbols
-  const char* name = "ebb";             // of the call, for errors
-  bool continues = false;               // it runs a block of rows that is not the first, see [note: blocks of rows]
-
-  template <int B>
-  EBB_INLINE void* at() const { return buffer[B]; }
-};
-
 template <class P, int Number>
-struct nest_step {
-  static constexpr nest n = P::plan.nests[Number];
-  static constexpr int inner = n.loops - 1;
+struct nest_step : nest_places<P, Number> {
+  using places = nest_places<P, Number>;
+  static constexpr nest n = places::n;
+  static constexpr int inner = places::inner;
 
   template <int I>
-  static constexpr nest_load load_at = P::plan.loads[static_cast<std::size_t>(n.loads.first + I)];
+  static constexpr nest_load load_at = places::template load_at<I>;
   template <int I>
-  static constexpr nest_compute compute_at = P::plan.computes[static_cast<std::size_t>(n.computes.first + I)];
+  static constexpr nest_reduce reduce_at = places::template reduce_at<I>;
   template <int I>
-  static constexpr nest_reduce reduce_at = P::plan.reduces[static_cast<std::size_t>(n.reduces.first + I)];
+  static constexpr nest_store store_at = places::template store_at<I>;
   template <int I>
-  static constexpr nest_store store_at = P::plan.stores[static_cast<std::size_t>(n.stores.first + I)];
-
+  using loaded = typename places::template loaded<I>;
   template <int I>
-  using loaded = detail::type_of<load_at<I>.to.type>;
+  using reduced = typename places::template reduced<I>;
   template <int I>
-  using reduced = detail::type_of<reduce_at<I>.type>;
-  template <int I>
-  using stored = detail::type_of<store_at<I>.from.type>;
+  using stored = typename places::template stored<I>;
   template <int R>
-  static constexpr auto identity = from_cell<reduced<R>>(reduce_at<R>.identity);
-
-  // The template argument is a number, not the nest itself: g++ 12 mistakes two nests for one if their arrays differ only in the number of
-  // zeros at the beginning.
-  using locals =
-      detail::local_slots<n.slots[0], n.slots[1], n.slots[2], n.slots[3], n.slots[4], n.slots[5], n.slots[6]>;
-  using reduces = std::make_integer_sequence<int, n.reduces.count>;
-
-  /// The number of indices of loop L if that is static, else -1.
-  template <int L>
-  static constexpr std::ptrdiff_t known_extent = [] {
-    std::ptrdiff_t r = 1;
-    for (int a = n.axis[L]; a < n.axis[L + 1]; ++a) {
-      const int e = P::shape_at(n.shape).e[a];
-      if (e < 0 || n.banded) return std::ptrdiff_t{-1};
-      r *= e;
-    }
-    return r;
-  }();
-  static constexpr auto any_apart = [](const auto& of, part list) {
-    for (int i = 0; i < list.count; ++i)
-      if (of[static_cast<std::size_t>(list.first + i)].whole >= 0) return true;
-    return false;
-  };
-  static constexpr bool loads_apart = any_apart(P::plan.loads, n.loads), stores_apart = any_apart(P::plan.stores, n.stores);
-  struct extents {
-    std::size_t of[n.loops];
-    // Of a load or store with rows apart: the indices of its loop that lie in the whole array.
-    std::size_t of_load[loads_apart ? n.loads.count : 1], of_store[stores_apart ? n.stores.count : 1];
-
-    explicit extents(const std::size_t* symbol) {
-      repeat<n.loops>([&]<int L>() EBB_PART_LAMBDA {
-        of[L] = 1;
-        repeat<n.axis[L + 1] - n.axis[L]>([&]<int A>() EBB_PART_LAMBDA {
-          constexpr int e = P::shape_at(n.shape).e[n.axis[L] + A];
-          of[L] *= extent_value(e, symbol);
-        });
-      });
-      if constexpr (loads_apart)
-        repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
-          if constexpr (constexpr nest_load x = load_at<I>; x.whole >= 0) of_load[I] = indices_in_whole<x.whole, x.axis, x.one_row>(symbol);
-        });
-      if constexpr (stores_apart)
-        repeat<n.stores.count>([&]<int I>() EBB_PART_LAMBDA {
-          if constexpr (constexpr nest_store x = store_at<I>; x.whole >= 0)
-            of_store[I] = indices_in_whole<x.whole, x.axis, x.one_row>(symbol);
-        });
-    }
-    template <int Whole, int Axis, bool OneRow>
-    static EBB_PART std::size_t indices_in_whole(const std::size_t* symbol) {
-      constexpr int axis = Axis, loop = loop_from(axis);
-      std::size_t r = extent_value(P::shape_at(Whole).e[axis], symbol);
-      constexpr int first = OneRow ? axis : axis + 1;
-      repeat<n.axis[loop + 1] - first>([&]<int A>() EBB_PART_LAMBDA {
-        constexpr int e = P::shape_at(n.shape).e[first + A];
-        r *= extent_value(e, symbol);
-      });
-      return r;
-    }
-    static constexpr int loop_from(int axis) {
-      int l = 0;
-      while (n.axis[l] != axis) ++l;
-      return l;
-    }
-    template <int L>
-    EBB_PART std::size_t at() const {
-      if constexpr (known_extent<L> >= 0) return static_cast<std::size_t>(known_extent<L>);
-      else return of[L];
-    }
-    /// Bytes between two indices of loop L for load I, or store I.
-    template <int L, int I>
-    EBB_PART std::size_t stride_of_load(std::size_t size) const {
-      constexpr nest_load x = load_at<I>;
-      if constexpr (x.whole < 0) return stride<L, x.along>(size);
-      else if constexpr (x.step != 1 && n.axis[L] == x.axis) return static_cast<std::size_t>(x.step) * stride<L, x.along>(size);
-      else return stride_apart<L, x.axis>(size, of_load[I]);
-    }
-    template <int L, int I>
-    EBB_PART std::size_t stride_of_store(std::size_t size) const {
-      constexpr nest_store x = store_at<I>;
-      if constexpr (x.whole < 0) return stride<L, (1 << n.loops) - 1>(size);
-      else return stride_apart<L, x.axis>(size, of_store[I]);
-    }
-    /// The same for an array with rows apart along Axis: so many indices of their loop lie in the whole array.
-    template <int L, int Axis, int K = n.loops - 1>
-    EBB_PART std::size_t stride_apart(std::size_t size, std::size_t indices) const {
-      if constexpr (K == L) return size;
-      else return (n.axis[K] == Axis ? indices : at<K>()) * stride_apart<L, Axis, K - 1>(size, indices);
-    }
-    /// Bytes between two indices of loop L, for an array of elements of `size` bytes.
-    template <int L, int Along, int K = n.loops - 1>
-    EBB_PART std::size_t stride(std::size_t size) const {
-      if constexpr (!(Along >> L & 1)) return 0;
-      else if constexpr (K == L) return size;
-      else return (Along >> K & 1 ? at<K>() : 1) * stride<L, Along, K - 1>(size);
-    }
-  };
-
-  /// The buffers that the nest reads and writes, each once. If the array is full, there are too many to pass in registers: of six
-  /// registers, one is for the symbols.
-  struct buffer_list {
-    static constexpr int room = 6;
-    int count = 0, number[room] = {};
-
-    constexpr int place_of(int buffer) const {
-      int i = 0;
-      while (i < count && number[i] != buffer) ++i;
-      return i;
-    }
-    constexpr void add(int buffer) {
-      if (place_of(buffer) == count && count < room) number[count++] = buffer;
-    }
-  };
-  static constexpr buffer_list used_buffers = [] {
-    buffer_list r;
-    const auto each = [](const auto& of, part list, auto&& visit) {
-      for (int i = list.first; i < list.first + list.count; ++i) visit(of[static_cast<std::size_t>(i)]);
-    };
-    each(P::plan.loads, n.loads, [&](const nest_load& e) {
-      if (e.source == nest_load::from::array) r.add(e.buffer);
-    });
-    each(P::plan.reduces, n.reduces, [&](const nest_reduce& e) { r.add(e.buffer); });
-    each(P::plan.stores, n.stores, [&](const nest_store& e) { r.add(e.buffer); });
-    return r;
-  }();
-
-  /// The beginning of the current row of each array, and the indices of the outer loops.
-  struct pointers {
-    const char* in[n.loads.count + 1] = {};
-    char* out[n.stores.count + 1] = {};
-    char* red[n.reduces.count + 1] = {};
-    std::size_t index[n.loops] = {};
-
-    /// `buffers` has the address of buffer B: at<B>().
-    explicit EBB_PART pointers(const auto& buffers) {
-      repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
-        if constexpr (load_at<I>.source == nest_load::from::array)
-          in[I] = static_cast<const char*>(buffers.template at<load_at<I>.buffer>());
-      });
-      repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
-        red[R] = static_cast<char*>(buffers.template at<reduce_at<R>.buffer>());
-      });
-      repeat<n.stores.count>([&]<int S>() EBB_PART_LAMBDA { out[S] = static_cast<char*>(buffers.template at<store_at<S>.buffer>()); });
-    }
-    /// Advances loop L by `count` indices.
-    template <int L>
-    EBB_PART void advance(const extents& e, std::size_t count = 1) {
-      repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
-        if constexpr (load_at<I>.source == nest_load::from::array)
-          in[I] += static_cast<std::ptrdiff_t>(count * e.template stride_of_load<L, I>(sizeof(loaded<I>)));
-      });
-      repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
-        red[R] += count * e.template stride<L, kept_loops(reduce_at<R>)>(sizeof(reduced<R>));
-      });
-      repeat<n.stores.count>([&]<int S>() EBB_PART_LAMBDA {
-        out[S] += count * e.template stride_of_store<L, S>(sizeof(stored<S>));
-      });
-      index[L] += count;
-    }
-  };
-  static constexpr int kept_loops(const nest_reduce& r) {
-    const int all = (1 << n.loops) - 1, combined = ((1 << r.last) - 1) & ~((1 << r.first) - 1);
-    return all & ~combined;
-  }
+  static constexpr auto identity = places::template identity<R>;
+  using locals = typename places::locals;
+  using pointers = typename places::pointers;
 
   // One equation of a step.
   template <int I>
@@ -320,14 +143,58 @@ struct nest_step {
     using each = std::make_integer_sequence<int, rest < piece_length ? rest : piece_length>;
     compute_some<Reciprocals, first>(reinterpret_cast<char*>(&v), each{});
   }
-  template <int I>
+  // [note: extrema without NaN]
+  // A maximum that passes on NaNs takes three instructions: the larger one, a comparison, a choice. Without a NaN among the elements the
+  // larger one alone has the same bits. So two steps of lanes are asked for NaNs at once, and only those with one take all three.
+  static constexpr bool has_ordered = [] {
+    for (int i = 0; i < n.reduces.count; ++i)
+      if (P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)].ordered) return true;
+    return false;
+  }();
+  static constexpr bool has_wide_ordered = [] {  // two steps of doubles are four registers, too many beside their accumulators
+    for (int i = 0; i < n.reduces.count; ++i) {
+      const nest_reduce& e = P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)];
+      if (e.ordered && size_of(e.type) > 4) return true;
+    }
+    return false;
+  }();
+  template <int Steps>
+  static EBB_PART bool any_nan(locals& v, locals& w) {
+    bool r = false;
+    repeat<n.reduces.count>([&]<int I>() EBB_PART_LAMBDA {
+      if constexpr (constexpr nest_reduce e = reduce_at<I>; e.ordered != nullptr) {
+        const lanes<reduced<I>> x[] = {v.template at<e.in>(), w.template at<e.in>()};
+        r |= any_nan_in<Steps>(x);
+      }
+    });
+    return r;
+  }
+  /// Whether any of the first Count is NaN.
+  template <int Count, class T>
+  static EBB_PART bool any_nan_in(const lanes<T>* x) {
+    constexpr int parts = lanes<T>::parts, registers = parts * Count;
+    const auto pair = [&]<int K>(std::integral_constant<int, K>) EBB_PART_LAMBDA {
+      constexpr int i = 2 * K, j = i + 1 < registers ? i + 1 : i;
+      return simd::unordered(x[i / parts].part[i % parts], x[j / parts].part[j % parts]);
+    };
+    using M = decltype(pair(std::integral_constant<int, 0>()));
+    M m = pair(std::integral_constant<int, 0>());
+    repeat<(registers + 1) / 2 - 1>([&]<int K>() EBB_PART_LAMBDA {
+      m = static_cast<M>(m | pair(std::integral_constant<int, K + 1>()));
+    });
+    return simd::any_lane(m);
+  }
+
+  /// Ordered: no element that is combined by nest_reduce::ordered is NaN.
+  template <int I, bool Ordered = false>
   static EBB_PART void reduce_one(locals& v, const pointers& p, std::size_t j, lanes<reduced<I>>* rest, auto part) {
     constexpr nest_reduce e = reduce_at<I>;
     using T = reduced<I>;
     lanes<T> x = v.template at<e.in>();
-    if constexpr (e.run) {
-      if (!part.whole()) x = lane::select(part.valid(), x, lanes<T>::all(identity<I>));
-      e.combine(rest, &x, nullptr, rest);
+    if (e.run || rest != nullptr) {
+      if (e.run && !part.whole()) x = lane::select(part.valid(), x, lanes<T>::all(identity<I>));
+      if constexpr (Ordered && e.ordered != nullptr) e.ordered(rest, &x, nullptr, rest);
+      else e.combine(rest, &x, nullptr, rest);
     } else {
       T* to = reinterpret_cast<T*>(p.red[I]) + j;
       lanes<T> sum = part.load(to);
@@ -343,9 +210,16 @@ struct nest_step {
   static EBB_PART void load(locals& v, const pointers& p, std::size_t j, auto part) {
     repeat_part<n.loads.count>([&]<int L>() EBB_PART_LAMBDA { load_one<L>(v, p, j, part); });
   }
-  static EBB_PART void finish(locals& v, const pointers& p, std::size_t j, auto part, auto&& rest) {
+  static EBB_PART void store(locals& v, const pointers& p, std::size_t j, auto part) {
     repeat_part<n.stores.count>([&]<int S>() EBB_PART_LAMBDA { store_one<S>(v, p, j, part); });
-    repeat_part<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA { reduce_one<R>(v, p, j, rest.template operator()<R>(), part); });
+  }
+  template <bool Ordered = false>
+  static EBB_PART void reduce(locals& v, const pointers& p, std::size_t j, auto part, auto&& rest) {
+    repeat_part<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA { reduce_one<R, Ordered>(v, p, j, rest.template operator()<R>(), part); });
+  }
+  static EBB_PART void reduce_asking(locals& v, const pointers& p, std::size_t j, auto&& rest) {
+    if (any_nan<1>(v, v)) [[unlikely]] reduce(v, p, j, detail::whole_step{}, rest);
+    else reduce<true>(v, p, j, detail::whole_step{}, rest);
   }
   template <int... Piece>
   static EBB_PART void step(std::integer_sequence<int, Piece...>, const pointers& p, const reciprocals& r, std::size_t j, auto part,
@@ -354,7 +228,8 @@ struct nest_step {
     load(v, p, j, part);
     take(v, r);
     (compute_piece<Piece, has_reciprocals>(v), ...);
-    finish(v, p, j, part, rest);
+    store(v, p, j, part);
+    reduce(v, p, j, part, rest);
   }
   template <int... Piece>
   static EBB_PART void two_steps(std::integer_sequence<int, Piece...>, const pointers& p, const reciprocals& r, std::size_t j, auto&& first,
@@ -366,8 +241,21 @@ struct nest_step {
     load(w, p, j + lane_count, detail::whole_step{});
     take(w, r);
     (compute_piece<Piece, has_reciprocals>(w), ...);
-    finish(v, p, j, detail::whole_step{}, first);
-    finish(w, p, j + lane_count, detail::whole_step{}, second);
+    constexpr detail::whole_step whole;
+    store(v, p, j, whole);
+    store(w, p, j + lane_count, whole);
+    if constexpr (has_wide_ordered) {
+      reduce_asking(v, p, j, first);
+      reduce_asking(w, p, j + lane_count, second);
+    } else {
+      if constexpr (has_ordered)
+        if (!any_nan<2>(v, w)) [[likely]] {
+          reduce<true>(v, p, j, whole, first);
+          return reduce<true>(w, p, j + lane_count, whole, second);
+        }
+      reduce(v, p, j, whole, first);
+      reduce(w, p, j + lane_count, whole, second);
+    }
   }
 
   /// One step of lanes: the elements from j on that `part` selects. `rest(I)` is the accumulator of reduction I.

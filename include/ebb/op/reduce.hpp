@@ -42,6 +42,7 @@ struct larger {
   }
   // With this order a step waits for one maximum and one select of the previous step: the comparison with NaN is not in the chain.
   static constexpr auto value(auto accumulated, auto x) { return lane::maximum(x, accumulated); }
+  static constexpr auto ordered(auto accumulated, auto x) { return lane::at_least(accumulated, x); }
 };
 /// How min and cummin combine elements: the smaller one, or NaN.
 struct smaller {
@@ -50,6 +51,7 @@ struct smaller {
     return highest<T>;
   }
   static constexpr auto value(auto accumulated, auto x) { return lane::minimum(x, accumulated); }
+  static constexpr auto ordered(auto accumulated, auto x) { return lane::at_most(accumulated, x); }
 };
 
 /// The largest element over adjacent axes; NaN if there is one.   Saves: x, out.   Error: exact.
@@ -76,6 +78,7 @@ struct peak : max {
   static constexpr std::string_view name = "peak";
   static constexpr bool needs_elements = false;
   static constexpr auto value(auto accumulated, auto x) { return lane::at_least(accumulated, x); }
+  static void ordered() = delete;  // that of max is no quicker
   static constexpr auto pull(auto, auto, auto) { return grads(nothing); }
 };
 

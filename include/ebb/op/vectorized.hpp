@@ -48,6 +48,9 @@ struct vectorized {
     }
   }
 
+  static EBB_INLINE void ordered(const void* a, const void* b, const void*, void* out) {
+    *static_cast<lanes<T>*>(out) = Op::ordered(*static_cast<const lanes<T>*>(a), *static_cast<const lanes<T>*>(b));
+  }
   static EBB_INLINE void divided(const void* a, const void* b, const void* c, void* out) {
     const lanes<T>*x = static_cast<const lanes<T>*>(a), *y = static_cast<const lanes<T>*>(b), *part = static_cast<const lanes<T>*>(c);
     *static_cast<lanes<T>*>(out) = Op::by_reciprocal(*x, *y, part[0], part[1]);
@@ -97,7 +100,11 @@ struct vectorized {
     }
     if constexpr (std::is_floating_point_v<T>)
       if constexpr (requires(T x) { Op::by_reciprocal(x, x, x, x); }) k.divided = &divided;
-    if constexpr (Op::what == kind::reduce) k.accumulate = &accumulate;
+    if constexpr (Op::what == kind::reduce) {
+      k.accumulate = &accumulate;
+      if constexpr (std::is_floating_point_v<T> && target_has::quick_masks)
+        if constexpr (requires(T x) { Op::ordered(x, x); }) k.ordered = &ordered;
+    }
     k.whole = detail::whole_function_of<Op, T>();
     k.small_matrix = detail::small_matrix_function_of<Op, T>();
     return k;

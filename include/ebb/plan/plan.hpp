@@ -287,6 +287,7 @@ class planner {
     const equation& e = g_.eq[k];
     nest_reduce r;
     r.combine = e.op->kernels.vector;
+    r.ordered = e.op->kernels.ordered;
     r.block = e.op->kernels.block;
     r.accumulate = e.op->kernels.accumulate;
     r.in = operand_slot(n, g_.operand(k, 0));

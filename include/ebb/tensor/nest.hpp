@@ -57,6 +57,7 @@ struct nest_compute {
 struct nest_reduce {
   using accumulate_function = void (*)(void*, const void*, std::size_t, std::size_t);
   nest_compute::vector_function combine = nullptr;
+  nest_compute::vector_function ordered = nullptr;  // the same for an element that is no NaN, or null: see [note: extrema without NaN]
   nest_compute::block_function block = nullptr;
   accumulate_function accumulate = nullptr;
   slot in;

@@ -1,0 +1,214 @@
+// ebb/kernel/nest_places.hpp — where the arrays of a loop nest are: extents of loops, strides, the beginning of each array's row.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "../base/repeat.hpp"
+#include "../tensor/nest.hpp"
+#include "part.hpp"
+#include "slots.hpp"
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace ebb::inline EBB_ABI {
+
+/// The arguments of a kernel.
+struct nest_call {
+  void* const* buffer = nullptr;
+  const std::size_t* symbol = nullptr;  // the values of the symbols
+  const char* name = "ebb";             // of the call, for errors
+  bool continues = false;               // it runs a block of rows that is not the first, see [note: blocks of rows]
+
+  template <int B>
+  EBB_INLINE void* at() const { return buffer[B]; }
+};
+
+template <class P, int Number>
+struct nest_places {
+  static constexpr nest n = P::plan.nests[Number];
+  static constexpr int inner = n.loops - 1;
+
+  template <int I>
+  static constexpr nest_load load_at = P::plan.loads[static_cast<std::size_t>(n.loads.first + I)];
+  template <int I>
+  static constexpr nest_compute compute_at = P::plan.computes[static_cast<std::size_t>(n.computes.first + I)];
+  template <int I>
+  static constexpr nest_reduce reduce_at = P::plan.reduces[static_cast<std::size_t>(n.reduces.first + I)];
+  template <int I>
+  static constexpr nest_store store_at = P::plan.stores[static_cast<std::size_t>(n.stores.first + I)];
+
+  template <int I>
+  using loaded = detail::type_of<load_at<I>.to.type>;
+  template <int I>
+  using reduced = detail::type_of<reduce_at<I>.type>;
+  template <int I>
+  using stored = detail::type_of<store_at<I>.from.type>;
+  template <int R>
+  static constexpr auto identity = from_cell<reduced<R>>(reduce_at<R>.identity);
+
+  // The template argument is a number, not the nest itself: g++ 12 mistakes two nests for one if their arrays differ only in the number of
+  // zeros at the beginning.
+  using locals =
+      detail::local_slots<n.slots[0], n.slots[1], n.slots[2], n.slots[3], n.slots[4], n.slots[5], n.slots[6]>;
+  using reduces = std::make_integer_sequence<int, n.reduces.count>;
+
+  /// The number of indices of loop L if that is static, else -1.
+  template <int L>
+  static constexpr std::ptrdiff_t known_extent = [] {
+    std::ptrdiff_t r = 1;
+    for (int a = n.axis[L]; a < n.axis[L + 1]; ++a) {
+      const int e = P::shape_at(n.shape).e[a];
+      if (e < 0 || n.banded) return std::ptrdiff_t{-1};
+      r *= e;
+    }
+    return r;
+  }();
+  static constexpr auto any_apart = [](const auto& of, part list) {
+    for (int i = 0; i < list.count; ++i)
+      if (of[static_cast<std::size_t>(list.first + i)].whole >= 0) return true;
+    return false;
+  };
+  static constexpr bool loads_apart = any_apart(P::plan.loads, n.loads), stores_apart = any_apart(P::plan.stores, n.stores);
+  struct extents {
+    std::size_t of[n.loops];
+    // Of a load or store with rows apart: the indices of its loop that lie in the whole array.
+    std::size_t of_load[loads_apart ? n.loads.count : 1], of_store[stores_apart ? n.stores.count : 1];
+
+    explicit extents(const std::size_t* symbol) {
+      repeat<n.loops>([&]<int L>() EBB_PART_LAMBDA {
+        of[L] = 1;
+        repeat<n.axis[L + 1] - n.axis[L]>([&]<int A>() EBB_PART_LAMBDA {
+          constexpr int e = P::shape_at(n.shape).e[n.axis[L] + A];
+          of[L] *= extent_value(e, symbol);
+        });
+      });
+      if constexpr (loads_apart)
+        repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
+          if constexpr (constexpr nest_load x = load_at<I>; x.whole >= 0) of_load[I] = indices_in_whole<x.whole, x.axis, x.one_row>(symbol);
+        });
+      if constexpr (stores_apart)
+        repeat<n.stores.count>([&]<int I>() EBB_PART_LAMBDA {
+          if constexpr (constexpr nest_store x = store_at<I>; x.whole >= 0)
+            of_store[I] = indices_in_whole<x.whole, x.axis, x.one_row>(symbol);
+        });
+    }
+    template <int Whole, int Axis, bool OneRow>
+    static EBB_PART std::size_t indices_in_whole(const std::size_t* symbol) {
+      constexpr int axis = Axis, loop = loop_from(axis);
+      std::size_t r = extent_value(P::shape_at(Whole).e[axis], symbol);
+      constexpr int first = OneRow ? axis : axis + 1;
+      repeat<n.axis[loop + 1] - first>([&]<int A>() EBB_PART_LAMBDA {
+        constexpr int e = P::shape_at(n.shape).e[first + A];
+        r *= extent_value(e, symbol);
+      });
+      return r;
+    }
+    static constexpr int loop_from(int axis) {
+      int l = 0;
+      while (n.axis[l] != axis) ++l;
+      return l;
+    }
+    template <int L>
+    EBB_PART std::size_t at() const {
+      if constexpr (known_extent<L> >= 0) return static_cast<std::size_t>(known_extent<L>);
+      else return of[L];
+    }
+    /// Bytes between two indices of loop L for load I, or store I.
+    template <int L, int I>
+    EBB_PART std::size_t stride_of_load(std::size_t size) const {
+      constexpr nest_load x = load_at<I>;
+      if constexpr (x.whole < 0) return stride<L, x.along>(size);
+      else if constexpr (x.step != 1 && n.axis[L] == x.axis) return static_cast<std::size_t>(x.step) * stride<L, x.along>(size);
+      else return stride_apart<L, x.axis>(size, of_load[I]);
+    }
+    template <int L, int I>
+    EBB_PART std::size_t stride_of_store(std::size_t size) const {
+      constexpr nest_store x = store_at<I>;
+      if constexpr (x.whole < 0) return stride<L, (1 << n.loops) - 1>(size);
+      else return stride_apart<L, x.axis>(size, of_store[I]);
+    }
+    /// The same for an array with rows apart along Axis: so many indices of their loop lie in the whole array.
+    template <int L, int Axis, int K = n.loops - 1>
+    EBB_PART std::size_t stride_apart(std::size_t size, std::size_t indices) const {
+      if constexpr (K == L) return size;
+      else return (n.axis[K] == Axis ? indices : at<K>()) * stride_apart<L, Axis, K - 1>(size, indices);
+    }
+    /// Bytes between two indices of loop L, for an array of elements of `size` bytes.
+    template <int L, int Along, int K = n.loops - 1>
+    EBB_PART std::size_t stride(std::size_t size) const {
+      if constexpr (!(Along >> L & 1)) return 0;
+      else if constexpr (K == L) return size;
+      else return (Along >> K & 1 ? at<K>() : 1) * stride<L, Along, K - 1>(size);
+    }
+  };
+
+  /// The buffers that the nest reads and writes, each once. If the array is full, there are too many to pass in registers: of six
+  /// registers, one is for the symbols.
+  struct buffer_list {
+    static constexpr int room = 6;
+    int count = 0, number[room] = {};
+
+    constexpr int place_of(int buffer) const {
+      int i = 0;
+      while (i < count && number[i] != buffer) ++i;
+      return i;
+    }
+    constexpr void add(int buffer) {
+      if (place_of(buffer) == count && count < room) number[count++] = buffer;
+    }
+  };
+  static constexpr buffer_list used_buffers = [] {
+    buffer_list r;
+    const auto each = [](const auto& of, part list, auto&& visit) {
+      for (int i = list.first; i < list.first + list.count; ++i) visit(of[static_cast<std::size_t>(i)]);
+    };
+    each(P::plan.loads, n.loads, [&](const nest_load& e) {
+      if (e.source == nest_load::from::array) r.add(e.buffer);
+    });
+    each(P::plan.reduces, n.reduces, [&](const nest_reduce& e) { r.add(e.buffer); });
+    each(P::plan.stores, n.stores, [&](const nest_store& e) { r.add(e.buffer); });
+    return r;
+  }();
+
+  /// The beginning of the current row of each array, and the indices of the outer loops.
+  struct pointers {
+    const char* in[n.loads.count + 1] = {};
+    char* out[n.stores.count + 1] = {};
+    char* red[n.reduces.count + 1] = {};
+    std::size_t index[n.loops] = {};
+
+    /// `buffers` has the address of buffer B: at<B>().
+    explicit EBB_PART pointers(const auto& buffers) {
+      repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
+        if constexpr (load_at<I>.source == nest_load::from::array)
+          in[I] = static_cast<const char*>(buffers.template at<load_at<I>.buffer>());
+      });
+      repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
+        red[R] = static_cast<char*>(buffers.template at<reduce_at<R>.buffer>());
+      });
+      repeat<n.stores.count>([&]<int S>() EBB_PART_LAMBDA { out[S] = static_cast<char*>(buffers.template at<store_at<S>.buffer>()); });
+    }
+    /// Advances loop L by `count` indices.
+    template <int L>
+    EBB_PART void advance(const extents& e, std::size_t count = 1) {
+      repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
+        if constexpr (load_at<I>.source == nest_load::from::array)
+          in[I] += static_cast<std::ptrdiff_t>(count * e.template stride_of_load<L, I>(sizeof(loaded<I>)));
+      });
+      repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
+        red[R] += count * e.template stride<L, kept_loops(reduce_at<R>)>(sizeof(reduced<R>));
+      });
+      repeat<n.stores.count>([&]<int S>() EBB_PART_LAMBDA {
+        out[S] += count * e.template stride_of_store<L, S>(sizeof(stored<S>));
+      });
+      index[L] += count;
+    }
+  };
+  static constexpr int kept_loops(const nest_reduce& r) {
+    const int all = (1 << n.loops) - 1, combined = ((1 << r.last) - 1) & ~((1 << r.first) - 1);
+    return all & ~combined;
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI
