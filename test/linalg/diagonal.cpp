@@ -116,4 +116,15 @@ TEST_CASE("diagonals by other axes, and diag both ways, with first and second de
   CHECK(ebb::all_equal(ebb::hvp(loss)(v, v), ebb::tensor<double, dyn>{4, 6}));
 }
 
+TEST_CASE("traces have the first and second derivatives of sums of diagonals") {
+  const auto f = [](auto x) { return ebb::square(ebb::trace(x * x * x)); };
+  const auto oracle = [](const long_numbers& x) {
+    long_numbers r;
+    for (std::size_t i = 0; i < 12; i += 6) r.push_back(std::pow(std::pow(x[i], 3.0L) + std::pow(x[i + 4], 3.0L), 2.0L));
+    return r;
+  };
+  against_differences<wide<2, 2, 3>>("static", f, random_numbers(12, 4), extents_of({2, 2, 3}), oracle, 1e-10L, 1e-6L);
+  against_differences<wide<dyn, dyn, dyn>>("dyn", f, random_numbers(12, 4), extents_of({2, 2, 3}), oracle, 1e-10L, 1e-6L);
+}
+
 }  // namespace

@@ -96,4 +96,17 @@ TEST_CASE("ranks, condition numbers and norms of special matrices") {
   same_bits_everywhere<float>([](auto x) { return std::tuple(ebb::condition_number(x), ebb::matrix_norm(x, ebb::order<1>)); }, 2, 2, 3);
 }
 
+TEST_CASE("condition numbers have the first and second derivatives of the quotient of singular values in closed form") {
+  // s1^2 + s2^2 is the sum of squares, s1 s2 the size of the determinant.
+  const auto oracle = [](const long_numbers& x) {
+    const long double sum = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3], det = std::fabs(x[0] * x[3] - x[1] * x[2]);
+    return long_numbers{(sum + std::sqrt(sum * sum - 4 * det * det)) / (2 * det)};
+  };
+  const auto f = [](auto x) { return ebb::condition_number(x); };
+  for (const numbers& x : {numbers{1, 0.5, -0.25, 2}, numbers{0.5, 3, -1, 0.25}}) {
+    against_differences<wide<2, 2>>("static", f, x, extents_of({2, 2}), oracle, 1e-9L, 1e-5L);
+    against_differences<wide<dyn, dyn>>("dyn", f, x, extents_of({2, 2}), oracle, 1e-9L, 1e-5L);
+  }
+}
+
 }  // namespace

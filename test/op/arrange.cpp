@@ -1,5 +1,6 @@
 // test/op/arrange.cpp — parts in tuples, axes in another order, elements turned round or repeated: recorded values, arrays, errors, the tape.
 // SPDX-License-Identifier: BSL-1.0
+#include "../linalg/oracle.hpp"
 #include "golden.hpp"
 
 #include "../random_array.hpp"
@@ -92,6 +93,34 @@ TEST_CASE("several axes are rolled and padded in one call, and negative widths t
   CHECK(test::says(test::raised([&] { static_cast<void>(ebb::pad<1, -2, -2>(y)); }), {"pad", "[2, 3]"}));
   const auto slope = ebb::grad([](auto a) { return ebb::sum(ebb::square(ebb::pad<1, -1, 2, 0, 1, -1>(ebb::roll<1, 0>(a, 1, 1)))); })(x);
   CHECK(ebb::all_equal(slope, ebb::tensor<double, 2, 3>{{0, 0, 0}, {8, 10, 0}}));
+}
+
+/// The squares of f(x^3) for x [2, 3], against those of the elements that `places` names, with first and second derivatives.
+template <class F>
+void moves_with_derivatives(const char* name, F, const std::vector<std::size_t>& places) {
+  const auto squares = [](auto x) { return ebb::square(F{}(x * x * x)); };
+  const auto oracle = [&](const linalg_test::long_numbers& x) {
+    linalg_test::long_numbers r;
+    for (const std::size_t i : places) r.push_back(std::pow(x[i], 6.0L));
+    return r;
+  };
+  const auto x = linalg_test::random_numbers(6, 11);
+  const auto extents = linalg_test::extents_of({2, 3});
+  linalg_test::against_differences<ebb::term<double, 2, 3>>(name, squares, x, extents, oracle, 1e-10L, 1e-6L);
+  linalg_test::against_differences<ebb::term<double, dyn, dyn>>(name, squares, x, extents, oracle, 1e-10L, 1e-6L);
+}
+
+TEST_CASE("second derivatives go through moves of elements to the places that they came from") {
+  moves_with_derivatives("movedim", [](auto x) { return ebb::movedim<0, -1>(x); }, {0, 3, 1, 4, 2, 5});
+  moves_with_derivatives("permute", [](auto x) { return ebb::permute<1, 0>(x); }, {0, 3, 1, 4, 2, 5});
+  moves_with_derivatives("swap_axes", [](auto x) { return ebb::swap_axes<-1, 0>(x); }, {0, 3, 1, 4, 2, 5});
+  moves_with_derivatives("expand", [](auto x) { return ebb::expand<2, dyn, dyn>(x); }, {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5});
+  moves_with_derivatives("roll", [](auto x) { return ebb::roll<1>(x, -1); }, {1, 2, 0, 4, 5, 3});
+  moves_with_derivatives("roll by a scalar", [](auto x) { return ebb::roll<1>(x, ebb::iota<0>(x)[1] + 4); }, {1, 2, 0, 4, 5, 3});
+  moves_with_derivatives("rot90", [](auto x) { return ebb::rot90<1>(x); }, {2, 5, 1, 4, 0, 3});
+  moves_with_derivatives("rot90 back", [](auto x) { return ebb::rot90<-1>(x); }, {3, 0, 4, 1, 5, 2});
+  moves_with_derivatives("tile", [](auto x) { return ebb::tile<2, 1>(x); }, {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5});
+  moves_with_derivatives("tile columns", [](auto x) { return ebb::tile<1, 2>(x); }, {0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5});
 }
 
 }  // namespace

@@ -142,4 +142,50 @@ TEMPLATE_TEST_CASE("gates have the same bits in loops, in map, on the tape and c
   test::check_everywhere<T>([](auto a) { return ebb::masked(a > 0.1, a, 1, ebb::log) + ebb::straight_through(ebb::floor, a) * a; }, x);
 }
 
+TEST_CASE("functions that change gradients change each of them again: second derivatives") {
+  // For y = g(x) with the factor k, the gradient of y^2 x is 2 k y x + y^2, and y in it passes g again: 2 k^2 x + 4 k y.
+  const ebb::tensor<double, 3> x{-0.6, 0.4, 2.5}, v{1, -2, 0.5};
+  const auto scaled = [](auto a) { return ebb::sum(ebb::square(ebb::grad_scale(a, 0.25)) * a); };
+  const auto reversed = [](auto a) { return ebb::sum(ebb::square(ebb::grad_reverse(a)) * a); };
+  const auto rounded = [](auto a) { return ebb::sum(ebb::square(ebb::straight_through(ebb::round, a)) * a); };
+  const auto by_scale = ebb::hvp(scaled)(x, v), by_reverse = ebb::hvp(reversed)(x, v), by_round = ebb::hvp(rounded)(x, v);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(by_scale(i) == Approx((2 * 0.25 * 0.25 * x(i) + 4 * 0.25 * x(i)) * v(i)));
+    CHECK(by_reverse(i) == Approx((2 * x(i) - 4 * x(i)) * v(i)));
+    CHECK(by_round(i) == Approx((2 * x(i) + 4 * std::nearbyint(x(i))) * v(i)));
+  }
+}
+
+TEST_CASE("prelu and masked have the first and second derivatives of long double code; zeros, NaN and infinities") {
+  const auto f = [](auto x) {
+    const auto cube = x * x * x;
+    // Slopes that depend on x: the mean of each column.
+    const auto slopes = ebb::mean<0>(x * x);
+    return std::tuple(ebb::square(ebb::prelu(cube, slopes)) + ebb::prelu(x, 0.25) * x, ebb::masked(x > 0, cube, 1, ebb::log) * x);
+  };
+  const auto oracle = [](const linalg_test::long_numbers& x) {
+    linalg_test::long_numbers r, logs;
+    for (std::size_t i = 0; i < 6; ++i) {
+      const long double other = x[(i + 3) % 6], slope = (x[i] * x[i] + other * other) / 2, cube = x[i] * x[i] * x[i];
+      const long double y = cube > 0 ? cube : slope * cube;
+      r.push_back(y * y + (x[i] > 0 ? x[i] : 0.25L * x[i]) * x[i]);
+      logs.push_back(x[i] > 0 ? std::log(cube) * x[i] : 0.0L);
+    }
+    r.insert(r.end(), logs.begin(), logs.end());
+    return r;
+  };
+  linalg_test::against_differences<ebb::term<double, 2, 3>>("gates", f, {-1.5, 0.75, -0.3, 0.6, -0.5, 0.7}, linalg_test::extents_of({2, 3}), oracle,
+                                                            1e-9L, 1e-5L);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const ebb::tensor<double, 6> x{0.0, -0.0, nan, infinite, -infinite, -2};
+  const auto y = ebb::prelu(x, 0.5);
+  CHECK((y(0) == 0 && y(1) == 0 && std::signbit(y(1)) && std::isnan(y(2)) && y(3) == infinite && y(4) == -infinite && y(5) == -1));
+  CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(ebb::prelu(a, 0.5)); })(ebb::tensor<double, 2>{0.0, -0.0}), ebb::tensor<double, 2>{0.5, 0.5}));
+  CHECK(ebb::prelu(ebb::tensor<double, ebb::dyn, ebb::dyn>(0, 3), ebb::tensor<double, 3>{1, 2, 3}).size() == 0);
+  const auto logs = ebb::masked(x > 0, x, 1, ebb::log);
+  CHECK((logs(0) == 0 && logs(2) == 0 && logs(3) == infinite && logs(4) == 0));
+  const auto slope = ebb::grad([](auto a) { return ebb::sum(ebb::masked(a > 0, a, 1, ebb::log)); })(x);
+  CHECK(ebb::all_equal(slope, ebb::tensor<double, 6>{0, 0, 0, 0, 0, 0}));
+}
+
 }  // namespace

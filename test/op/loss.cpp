@@ -1,6 +1,7 @@
 // test/op/loss.cpp — cross_entropy, nll and bce_with_logits with their options.
 // SPDX-License-Identifier: BSL-1.0
 // covers: loss.hpp loss_option.hpp
+#include "../linalg/oracle.hpp"
 #include "golden.hpp"
 
 #include "../random_array.hpp"
@@ -132,6 +133,29 @@ TEST_CASE("options work on variables, in a captured backward, and under autocast
   const ebb::tensor<double, 2> row{3, 0};
   CHECK(ebb::bce_with_logits(z, 1, ebb::weighted(row), ebb::summed) == Approx(3 * (std::log1p(std::exp(-1.)) + std::log1p(std::exp(-0.5)))));
   CHECK(ebb::bce_with_logits(z, 1, ebb::positives_weighted(2), ebb::summed) == Approx(2 * ebb::bce_with_logits(z, 1, ebb::summed)));
+}
+
+TEST_CASE("bce_with_logits and nll have the first and second derivatives of long double code, by both arguments") {
+  const auto x = linalg_test::random_numbers(6, 8, 4);
+  const auto extents = linalg_test::extents_of({2, 3});
+  const auto of_logits = [](auto a) { return ebb::bce_with_logits(a, ebb::square(ebb::sin(a))); };
+  const auto logits = [](const linalg_test::long_numbers& v) {
+    long double sum = 0;
+    for (const long double e : v) {
+      const long double y = std::sin(e) * std::sin(e);
+      sum += y * std::log1p(std::exp(-e)) + (1 - y) * std::log1p(std::exp(e));
+    }
+    return linalg_test::long_numbers{sum / 6};
+  };
+  linalg_test::against_differences<ebb::term<double, 2, 3>>("bce_with_logits", of_logits, x, extents, logits, 1e-11L, 1e-7L);
+  linalg_test::against_differences<ebb::term<double, dyn, dyn>>("bce_with_logits", of_logits, x, extents, logits, 1e-11L, 1e-7L);
+  // Rows 0 and 1 have the classes 1 and 2.
+  const auto of_classes = [](auto a) { return ebb::nll(a * a * a, ebb::iota<0>(a) + 1, ebb::unreduced) * a[0][0] + ebb::nll(a * a, ebb::iota<0>(a)); };
+  const auto of_rows = [](const linalg_test::long_numbers& v) {
+    const long double mean = -(v[0] * v[0] + v[4] * v[4]) / 2;
+    return linalg_test::long_numbers{-v[1] * v[1] * v[1] * v[0] + mean, -v[5] * v[5] * v[5] * v[0] + mean};
+  };
+  linalg_test::against_differences<ebb::term<double, 2, 3>>("nll", of_classes, x, extents, of_rows, 1e-9L, 1e-6L);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // test/order/quantile.cpp — quantile, nanquantile, median, nanmedian: recorded values, rules, axes, gradients by x and by q, special rows.
 // SPDX-License-Identifier: BSL-1.0
-#include "../op/golden.hpp"
+#include "../linalg/oracle.hpp"
 
 #include "../random_array.hpp"
 
@@ -117,6 +117,33 @@ TEST_CASE("special rows: infinities, NaN alone, one element, integers, narrow fl
   CHECK(test::says(test::raised([&] { ebb::quantile(row(0), 0.5); }), {"quantile", "0"}));
   CHECK(test::says(test::raised([&] { ebb::median(row(0)); }), {"median", "0"}));
   static_assert(ebb::quantile(ebb::tensor<double, 3>{3.0, 1.0, 2.0}, 0.75) == 2.5);
+}
+
+TEST_CASE("medians and quantiles of x^3 have the first and second derivatives of the elements that they take") {
+  const auto check = [](const char* name, auto f, auto middle) {
+    const auto of_cubes = [](auto x) { return ebb::square(decltype(f){}(x * x * x)); };
+    const auto oracle = [&](const linalg_test::long_numbers& x) {
+      linalg_test::long_numbers r;
+      for (std::size_t i = 0; i < x.size(); i += 4) {
+        linalg_test::long_numbers row;
+        for (std::size_t j = 0; j < 4; ++j) row.push_back(x[i + j] * x[i + j] * x[i + j]);
+        r.push_back(std::pow(middle(row), 2.0L));
+      }
+      return r;
+    };
+    linalg_test::against_differences<ebb::term<double, 3, 4>>(name, of_cubes, linalg_test::random_numbers(12, 6), linalg_test::extents_of({3, 4}), oracle,
+                                                              1e-9L, 1e-5L);
+  };
+  const auto sorted = [](linalg_test::long_numbers row, std::size_t first) {
+    std::sort(row.begin() + static_cast<std::ptrdiff_t>(first), row.end());
+    return linalg_test::long_numbers(row.begin() + static_cast<std::ptrdiff_t>(first), row.end());
+  };
+  check("median", [](auto x) { return std::get<0>(ebb::median(x)); }, [&](const auto& row) { return sorted(row, 0)[1]; });
+  // The first element of each row is NaN.
+  check("nanmedian", [](auto x) { return std::get<0>(ebb::nanmedian(ebb::where(ebb::iota<1>(x) == 0, std::nan(""), x))); },
+        [&](const auto& row) { return sorted(row, 1)[1]; });
+  check("nanquantile", [](auto x) { return ebb::nanquantile(ebb::where(ebb::iota<1>(x) == 0, std::nan(""), x), 0.3); },
+        [&](const auto& row) { return 0.4L * sorted(row, 1)[0] + 0.6L * sorted(row, 1)[1]; });
 }
 
 }  // namespace

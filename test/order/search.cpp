@@ -1,6 +1,6 @@
 // test/order/search.cpp — searchsorted, bucketize, bincount, histogram: recorded values, batches, dtypes, gradients by weights, errors.
 // SPDX-License-Identifier: BSL-1.0
-#include "../op/golden.hpp"
+#include "../linalg/oracle.hpp"
 
 #include "../random_array.hpp"
 
@@ -87,6 +87,24 @@ TEST_CASE("bins: weights of all dtypes, gradients by weights, bounds, elements o
   CHECK(weighted(x, 0.0f, 1.0f, weights) == 1 + 14 * 14);
   CHECK(ebb::all_equal(ebb::grad<3>(weighted)(x, 0.0f, 1.0f, weights), ebb::tensor<float, 8>{2, 28, 28, 28, 0, 0, 0, 0}));
   CHECK(ebb::all_equal(ebb::grad<0>(weighted)(x, 0.0f, 1.0f, weights), ebb::tensor<float, 8>{}));
+}
+
+TEST_CASE("sums of weights in bins and parts have the first and second derivatives of loops over the weights") {
+  const auto check = [](const char* name, auto f, auto bin) {
+    const auto of_cubes = [](auto x) { return ebb::square(decltype(f){}(x, x * x * x)); };
+    const auto x = linalg_test::random_numbers(7, 6);
+    const auto oracle = [&](const linalg_test::long_numbers& w) {
+      linalg_test::long_numbers r(3);
+      for (std::size_t i = 0; i < w.size(); ++i) r[bin(i, x[i])] += w[i] * w[i] * w[i];
+      for (long double& e : r) e *= e;
+      return r;
+    };
+    linalg_test::against_differences<ebb::term<double, 7>>(name, of_cubes, x, linalg_test::extents_of({7}), oracle, 1e-9L, 1e-5L);
+    linalg_test::against_differences<ebb::term<double, dyn>>(name, of_cubes, x, linalg_test::extents_of({7}), oracle, 1e-9L, 1e-5L);
+  };
+  check("bincount", [](auto x, auto w) { return ebb::bincount<3>(ebb::iota<0>(x) % 3, w); }, [](std::size_t i, double) { return i % 3; });
+  check("histogram", [](auto x, auto w) { return ebb::histogram<3>(x, -1, 1, w); },
+        [](std::size_t, double x) { return static_cast<std::size_t>(x < -1 / 3.0 ? 0 : x < 1 / 3.0 ? 1 : 2); });
 }
 
 }  // namespace

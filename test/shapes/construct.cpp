@@ -114,4 +114,14 @@ TEST_CASE("arrays made of numbers alone, of integers, of calls, and without elem
   CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(ebb::tril(a)); })(hidden), ebb::tensor<double, 2, 2>{{1, 0}, {1, 1}}));
 }
 
+TEST_CASE("logspace has the first and second derivatives of powers of ten by both ends") {
+  const auto oracle = [](const linalg_test::long_numbers& x) {
+    linalg_test::long_numbers r;
+    for (int i = 0; i < 4; ++i) r.push_back(std::pow(10.0L, x[0] + static_cast<long double>(i) * (x[1] - x[0]) / 3));
+    return r;
+  };
+  linalg_test::against_differences<ebb::term<double, 2>>("logspace", [](auto x) { return ebb::logspace<4>(x[0], x[1]); }, {-0.75, 0.5},
+                                                         linalg_test::extents_of({2}), oracle, 1e-9L, 1e-6L);
+}
+
 }  // namespace

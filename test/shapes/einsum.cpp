@@ -272,4 +272,33 @@ TEST_CASE("inner pairs all rows, and outer has batches") {
   CHECK(products(3, 1, 2) == y(3, 1) * 3);
 }
 
+TEST_CASE("inner and tensordot have the first and second derivatives of sums of products; empty rows, NaN and infinities") {
+  const auto f = [](auto x) {
+    const auto square = x * x;
+    return std::tuple(ebb::inner(x, square), ebb::tensordot<2>(x, square), ebb::tensordot<1>(x, ebb::transpose(square)));
+  };
+  const auto oracle = [](const linalg_test::long_numbers& x) {
+    linalg_test::long_numbers pairs;
+    for (std::size_t i = 0; i < 2; ++i)
+      for (std::size_t j = 0; j < 2; ++j) {
+        long double sum = 0;
+        for (std::size_t k = 0; k < 3; ++k) sum += x[3 * i + k] * x[3 * j + k] * x[3 * j + k];
+        pairs.push_back(sum);
+      }
+    linalg_test::long_numbers r = pairs;
+    r.push_back(pairs[0] + pairs[3]);
+    r.insert(r.end(), pairs.begin(), pairs.end());
+    return r;
+  };
+  const numbers x = linalg_test::random_numbers(6, 2);
+  linalg_test::against_differences<wide<2, 3>>("static", f, x, linalg_test::extents_of({2, 3}), oracle, 1e-10L, 1e-6L);
+  linalg_test::against_differences<wide<dyn, dyn>>("dyn", f, x, linalg_test::extents_of({2, 3}), oracle, 1e-10L, 1e-6L);
+
+  CHECK(ebb::all_equal(ebb::inner(ebb::tensor<double, dyn, dyn>(2, 0), ebb::tensor<double, dyn, dyn>(3, 0)), ebb::tensor<double, dyn, dyn>(2, 3)));
+  CHECK(ebb::inner(ebb::tensor<double, dyn, dyn>(0, 3), ebb::tensor<double, dyn, dyn>(2, 3)).extent(1) == 2);
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const auto r = ebb::inner(ebb::tensor<double, 3, 2>{{1, 2}, {inf, 1}, {nan, 0}}, ebb::tensor<double, 2, 2>{{0, 1}, {-1, 3}});
+  CHECK((r(0, 0) == 2 && r(0, 1) == 5 && std::isnan(r(1, 0)) && r(1, 1) == -inf && std::isnan(r(2, 0)) && std::isnan(r(2, 1))));
+}
+
 }  // namespace

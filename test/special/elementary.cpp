@@ -143,4 +143,16 @@ TEMPLATE_TEST_CASE("functions of pi x have the same bits in loops, map, on the t
   test::check_everywhere<T>([](auto a) { return ebb::sinc(a) * ebb::tanpi(a) + ebb::cbrt(a) * ebb::exp10(ebb::sinpi(a)); }, x);
 }
 
+TEST_CASE("nextafter counts as a constant in first and second derivatives") {
+  const ebb::tensor<double, 4> x{1, 0.5, -1, 2}, v{1, -2, 0.5, 3}, y{2, -1, 0, 2};
+  constexpr auto f = [](auto a, auto b) { return ebb::sum(ebb::nextafter(a, b) * a * a); };
+  const auto slope = ebb::grad<0>(f)(x, y), by_target = ebb::grad<1>(f)(x, y), bend = ebb::hvp<0>(f)(x, y, v);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double next = std::nextafter(x(i), y(i));
+    CHECK(slope(i) == 2 * (next * x(i)));
+    CHECK(bend(i) == 2 * (next * v(i)));
+    CHECK(by_target(i) == 0);
+  }
+}
+
 }  // namespace
