@@ -9,6 +9,10 @@
 #include <ebb/geometry.hpp>
 
 #include <array>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <tuple>
 
 namespace geometry_test {
 
@@ -157,6 +161,35 @@ ebb::tensor<T, dyn, dyn> random_rows(std::size_t rows, std::size_t columns, std:
   const auto x = linalg_test::random_numbers(rows * columns, key);
   for (std::size_t i = 0; i < x.size(); ++i) r.mutable_data()[i] = static_cast<T>(static_cast<float>(x[i]));
   return r;
+}
+
+/// F on rows of random numbers returns a tuple. A NaN in row 1 reaches row 1 of the results that depend on its column, no other result and
+/// no other row; no rows give none. `columns` has a letter for each column of a row, `depends` the letters of each result.
+template <class F>
+void rows_apart(F f, const std::string& columns, const std::vector<std::string>& depends) {
+  const auto x = random_rows<double>(3, columns.size(), 7);
+  const auto call = ebb::compile(f);
+  const auto want = call(x), none = call(ebb::tensor<double, dyn, dyn>(0, columns.size()));
+  constexpr std::size_t count = std::tuple_size_v<std::remove_const_t<decltype(want)>>;
+  REQUIRE(depends.size() == count);
+  [&]<std::size_t... I>(std::index_sequence<I...>) { CHECK(((std::get<I>(none).size() == 0) && ...)); }(std::make_index_sequence<count>());
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    CAPTURE(column);
+    auto y = x;
+    y.at(1, column) = std::numeric_limits<double>::quiet_NaN();
+    const auto got = call(y);
+    const auto check = [&](std::size_t which, const auto& before, const auto& after) {
+      CAPTURE(which);
+      const bool reached = depends[which].find(columns[column]) != std::string::npos;
+      const std::size_t length = before.size() / 3;
+      bool has_nan = false;
+      for (std::size_t i = 0; i < before.size(); ++i)
+        if (reached && i / length == 1) has_nan |= std::isnan(after.data()[i]);
+        else CHECK(std::memcmp(before.data() + i, after.data() + i, sizeof(double)) == 0);
+      CHECK(has_nan == reached);
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (check(I, std::get<I>(want), std::get<I>(got)), ...); }(std::make_index_sequence<count>());
+  }
 }
 
 }  // namespace geometry_test

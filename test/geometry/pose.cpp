@@ -112,4 +112,27 @@ TEST_CASE("poses: batches, dtypes, errors") {
   CHECK(test::says(test::raised([&] { static_cast<void>(ebb::se3_act(poses, ebb::tensor<double, dyn>(4))); }), {"se3_act", "[4]"}));
 }
 
+TEST_CASE("a NaN stays in its row of poses; no rows give none; no motion is exact") {
+  rows_apart([](auto x) {
+    const auto a = ebb::slice<-1, 0, 7>(x), b = ebb::slice<-1, 7, 14>(x);
+    const auto w = ebb::slice<-1, 14, 20>(x);
+    const auto v = ebb::slice<-1, 20, 23>(x);
+    return std::tuple(ebb::se3_act(a, v), ebb::se3_adjoint(a), ebb::se3_compose(a, b), ebb::se3_exp(w), ebb::se3_inverse(a), ebb::se3_log(b), ebb::se3_matrix(b));
+  }, "aaaaaaabbbbbbbwwwwwwvvv", {"av", "a", "ab", "w", "a", "b", "b"});
+  using pose = ebb::tensor<double, 7>;
+  const auto none = ebb::se3_exp(ebb::tensor<double, 6>{0, 0, 0, 0, 0, 0});
+  const pose p{0.5, -0.5, 0.5, 0.5, 1, -2, 3};
+  const ebb::tensor<double, 3> v{1, -2, 3};
+  CHECK(ebb::all_equal(none, pose{1, 0, 0, 0, 0, 0, 0}));
+  CHECK((ebb::all_equal(ebb::se3_compose(none, p), p) && ebb::all_equal(ebb::se3_compose(p, none), p) && ebb::all_equal(ebb::se3_inverse(none), none)));
+  CHECK((ebb::all_equal(ebb::se3_act(none, v), v) && ebb::all_equal(ebb::se3_log(none), ebb::tensor<double, 6>{0, 0, 0, 0, 0, 0})));
+  const auto adjoint = ebb::se3_adjoint(none);
+  for (std::size_t i = 0; i < 36; ++i) CHECK(adjoint.data()[i] == (i % 7 == 0 ? 1 : 0));
+  // The matrix of a pose moves a point as the pose does.
+  const auto m = ebb::se3_matrix(p);
+  const auto moved = ebb::se3_act(p, v);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(m(i, 0) * v(0) + m(i, 1) * v(1) + m(i, 2) * v(2) + m(i, 3) == moved(i));
+  CHECK((m(3, 0) == 0 && m(3, 1) == 0 && m(3, 2) == 0 && m(3, 3) == 1));
+}
+
 }  // namespace

@@ -68,4 +68,36 @@ TEST_CASE("hat and vee are inverse to each other; batches of rotations, a floati
   CHECK(test::says(test::raised([&] { static_cast<void>(ebb::so3_log(ebb::tensor<double, dyn, dyn>(3, 2))); }), {"so3_log", "[3, 2]"}));
 }
 
+TEST_CASE("hat and vee have the first and second derivatives of the elements that they move") {
+  const auto cubes = [](const duals& a) {
+    duals r;
+    for (const auto& e : a) r.push_back(e * e * e);
+    return r;
+  };
+  against_duals<vector3>("so3_hat", [](auto w) { return ebb::square(ebb::so3_hat(w * w * w)); }, {0.5, -1.25, 0.75}, [&](const duals& w) {
+    duals m = hat(cubes(w));
+    for (auto& e : m) e = e * e;
+    return m;
+  }, 1e-15L, 1e-14L);
+  // Of a matrix that is not skew: half of the difference from its transpose.
+  const auto x = linalg_test::random_numbers(9, 3);
+  against_duals<ebb::term<double, 9>>("so3_vee", [](auto a) { return ebb::square(ebb::so3_vee(ebb::reshape<3, 3>(a * a * a))); }, x, [&](const duals& a) {
+    const duals m = cubes(a), v{0.5L * (m[7] - m[5]), 0.5L * (m[2] - m[6]), 0.5L * (m[3] - m[1])};
+    return duals{v[0] * v[0], v[1] * v[1], v[2] * v[2]};
+  }, 1e-15L, 1e-14L);
+}
+
+TEST_CASE("a NaN stays in its row of rotations; no rows give none; the Jacobians of no rotation are the identity") {
+  rows_apart([](auto w) {
+    const auto m = ebb::so3_exp(w);
+    return std::tuple(m, ebb::so3_log(m), ebb::so3_left_jacobian(w), ebb::so3_left_jacobian_inverse(w), ebb::so3_right_jacobian(w),
+                      ebb::so3_right_jacobian_inverse(w), ebb::so3_hat(w), ebb::so3_vee(m));
+  }, "www", {"w", "w", "w", "w", "w", "w", "w", "w"});
+  const ebb::tensor<double, 3> zero{0, 0, 0};
+  const ebb::tensor<double, 3, 3> one{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+  CHECK((ebb::all_equal(ebb::so3_exp(zero), one) && ebb::all_equal(ebb::so3_log(one), zero)));
+  CHECK((ebb::all_equal(ebb::so3_left_jacobian(zero), one) && ebb::all_equal(ebb::so3_left_jacobian_inverse(zero), one)));
+  CHECK((ebb::all_equal(ebb::so3_right_jacobian(zero), one) && ebb::all_equal(ebb::so3_right_jacobian_inverse(zero), one)));
+}
+
 }  // namespace

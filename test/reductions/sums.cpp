@@ -75,8 +75,61 @@ TEST_CASE("first and second derivatives of reductions are those of central diffe
   compare("skew", [](auto x) { return ebb::skew<1>(x); }, [](const long_numbers& x) { return moment(x, 3) / std::pow(moment(x, 2), 1.5L); });
   compare("kurtosis", [](auto x) { return ebb::kurtosis<1>(x); },
           [](const long_numbers& x) { return moment(x, 4) / (moment(x, 2) * moment(x, 2)) - 3; });
+  compare("simpson", [](auto x) { return ebb::simpson(x * x * x, 0.5); }, [](const long_numbers& x) {
+    return 0.5L / 3 * (x[0] * x[0] * x[0] + 4 * x[1] * x[1] * x[1] + x[2] * x[2] * x[2]);
+  });
   compare("masked_mean", [](auto x) { return ebb::masked_mean<1>(ebb::square(x), ebb::iota<1>(x) > 0); },
           [](const long_numbers& x) { return (x[1] * x[1] + x[2] * x[2]) / 2; });
+}
+
+/// NaN in place of the element in the middle of each row.
+constexpr auto holed = [](auto x) { return ebb::where(ebb::iota<1>(x) == 1, std::numeric_limits<double>::quiet_NaN(), x); };
+
+TEST_CASE("extrema, masked and other reductions of x^3 have the first and second derivatives of the elements that they take") {
+  const auto check = [](const char* name, auto f, const std::function<long double(const long_numbers&)>& oracle) {
+    const auto of_cubes = [](auto x) { return ebb::square(decltype(f){}(x * x * x)) + x[0][0]; };
+    const auto each = [&](const long_numbers& x) {
+      long_numbers cubes;
+      for (const long double e : x) cubes.push_back(e * e * e);
+      long_numbers r = of_rows(cubes, oracle);
+      for (long double& e : r) e = e * e + x[0];
+      return r;
+    };
+    const auto x = linalg_test::random_numbers(12, 4);
+    linalg_test::against_differences<ebb::term<double, 4, 3>>(name, of_cubes, x, linalg_test::extents_of({4, 3}), each, 1e-9L, 1e-5L);
+    linalg_test::against_differences<ebb::term<double, dyn, dyn>>(name, of_cubes, x, linalg_test::extents_of({4, 3}), each, 1e-9L, 1e-5L);
+  };
+  const auto largest = [](const long_numbers& x) { return std::max({x[0], x[1], x[2]}); };
+  const auto smallest = [](const long_numbers& x) { return std::min({x[0], x[1], x[2]}); };
+  check("amax", [](auto x) { return ebb::amax<1>(x); }, largest);
+  check("amin", [](auto x) { return ebb::amin<-1>(x); }, smallest);
+  check("max_with_index", [](auto x) { return std::get<0>(ebb::max_with_index(x)); }, largest);
+  check("min_with_index", [](auto x) { return std::get<0>(ebb::min_with_index<1>(x)); }, smallest);
+  // The element in the middle is NaN, or has the mask false.
+  check("nanmax", [](auto x) { return ebb::nanmax<1>(holed(x)); }, [](const long_numbers& x) { return std::max(x[0], x[2]); });
+  check("nanmin", [](auto x) { return ebb::nanmin<1>(holed(x)); }, [](const long_numbers& x) { return std::min(x[0], x[2]); });
+  check("masked_max", [](auto x) { return ebb::masked_max<1>(x, ebb::iota<1>(x) != 1); }, [](const long_numbers& x) { return std::max(x[0], x[2]); });
+  check("masked_min", [](auto x) { return ebb::masked_min<1>(x, ebb::iota<1>(x) != 1); }, [](const long_numbers& x) { return std::min(x[0], x[2]); });
+  check("masked_sum", [](auto x) { return ebb::masked_sum<1>(x, x > 0); },
+        [](const long_numbers& x) { return std::max(x[0], 0.0L) + std::max(x[1], 0.0L) + std::max(x[2], 0.0L); });
+  check("softmin", [](auto x) { return ebb::sum<1>(ebb::softmin(x) * x * x); }, [](const long_numbers& x) {
+    long double sum = 0, weights = 0;
+    for (const long double e : x) sum += std::exp(-e) * e * e, weights += std::exp(-e);
+    return sum / weights;
+  });
+}
+
+TEST_CASE("amin shares the gradient among equal elements, and has the value of NaN, infinities and zeros") {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  const ebb::tensor<double, 3, 3> x{{2, 1, 1}, {inf, inf, inf}, {0.5, -inf, 3}};
+  CHECK(ebb::all_equal(ebb::amin<1>(x), ebb::tensor<double, 3>{1, inf, -inf}));
+  CHECK(ebb::amin(x) == -inf);
+  const auto slope = ebb::grad([](auto v) { return ebb::sum(ebb::amin<1>(v)); })(x);
+  const double third = 1 / 3.0;
+  CHECK(ebb::all_equal(slope, ebb::tensor<double, 3, 3>{{0, 0.5, 0.5}, {third, third, third}, {0, 1, 0}}));
+  CHECK(std::isnan(ebb::amin(ebb::tensor<double, 3>{1, nan, -1})));
+  CHECK(ebb::amin<0>(ebb::tensor<double, dyn, dyn>(2, 0)).size() == 0);
+  CHECK(test::says(test::raised([] { static_cast<void>(ebb::amin<1>(ebb::tensor<double, dyn, dyn>(2, 0))); }), {"min over no elements", "[2, 0]"}));
 }
 
 TEST_CASE("elements that do not count have no gradient, and rows without any have a value") {

@@ -1,5 +1,6 @@
 // test/special/gamma.cpp — tgamma, lbeta, beta, lchoose and mvlgamma against long double and recorded values.
 // SPDX-License-Identifier: BSL-1.0
+#include "../linalg/oracle.hpp"
 #include "../op/everywhere.hpp"
 #include "../op/exact_derivatives.hpp"
 #include "../op/golden.hpp"
@@ -108,6 +109,26 @@ TEMPLATE_TEST_CASE("gamma functions have the same bits in loops, map, on the tap
   using T = TestType;
   const std::vector<T> x{T(0.3), T(0.7), T(0.8), 1, T(1.7), T(1.8), 3, 5, 9, 12, 20, 8, T(7.5)};
   test::check_everywhere<T>([](auto a) { return ebb::tgamma(a - 4.25) + ebb::lbeta(a, 3.0) * ebb::beta(a, a); }, x);
+}
+
+TEST_CASE("beta and lchoose have the first and second derivatives of lgamma; zeros, infinities, NaN, more chosen than there are") {
+  const auto f = [](auto x) { return std::tuple(ebb::beta(x, ebb::flip<0>(x * x)), ebb::lchoose(4 * x + 1, ebb::flip<0>(x))); };
+  const auto exact = [](const linalg_test::long_numbers& x) {
+    linalg_test::long_numbers r;
+    for (std::size_t i = 0; i < 3; ++i) r.push_back(std::exp(lbeta_of(x[i], x[2 - i] * x[2 - i])));
+    for (std::size_t i = 0; i < 3; ++i) {
+      const long double n = 4 * x[i] + 1, k = x[2 - i];
+      r.push_back(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1));
+    }
+    return r;
+  };
+  linalg_test::against_differences<ebb::term<double, 3>>("beta, lchoose", f, {0.75, 1.5, 2.25}, linalg_test::extents_of({3}), exact, 1e-10L, 1e-6L);
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK((ebb::beta(0.0, 3.0) == inf && ebb::beta(inf, 3.0) == 0 && ebb::beta(1.0, 1.0) == 1));
+  CHECK((std::isnan(ebb::beta(nan, 3.0)) && std::isnan(ebb::beta(3.0, nan)) && std::isnan(ebb::beta(-1.0, 3.0))));
+  CHECK((ebb::lchoose(5.0, 6.0) == -inf && std::isnan(ebb::lchoose(nan, 2.0)) && std::isnan(ebb::lchoose(2.0, nan))));
+  for (const double n : {0.0, 1.0, 7.0, 100.0}) CHECK((std::fabs(ebb::lchoose(n, 0.0)) < 1e-14 && std::fabs(ebb::lchoose(n, n)) < 1e-14));
+  CHECK(ebb::beta(ebb::tensor<double, ebb::dyn>(0), 2.0).size() == 0);
 }
 
 }  // namespace

@@ -82,6 +82,26 @@ TEST_CASE("densities of vectors broadcast over batches") {
   CHECK_THROWS_AS(ebb::multivariate_normal_lpdf(x, 0, ebb::tensor<double, 2, 2>{1, 2, 2, 1}), ebb::error);
 }
 
+TEST_CASE("densities of normal vectors at the mean, far from it, at infinities and NaN; empty batches") {
+  const ebb::tensor<double, 2> mu{0.25, 0.5};
+  const ebb::tensor<double, 2, 2> l{{1.5, 0}, {0.75, 2}}, sigma{{2.25, 1.125}, {1.125, 4.5625}};
+  const double top = -std::log(3.0) - static_cast<double>(std::log(2 * pi));
+  CHECK((ebb::multivariate_normal_cholesky_lpdf(mu, mu, l) == Approx(top) && ebb::multivariate_normal_lpdf(mu, mu, sigma) == Approx(top)));
+  for (const double far : {inf, -inf, 1e200}) {
+    CAPTURE(far);
+    const ebb::tensor<double, 2> first{far, 0}, second{0, far};
+    CHECK((ebb::multivariate_normal_cholesky_lpdf(first, mu, l) == -inf && ebb::multivariate_normal_lpdf(first, mu, sigma) == -inf));
+    CHECK((ebb::multivariate_normal_cholesky_lpdf(second, mu, l) == -inf && ebb::multivariate_normal_lpdf(second, mu, sigma) == -inf));
+  }
+  const ebb::tensor<double, 3, 2> rows{{0.25, 0.5}, {nan, 0}, {0, nan}};
+  const auto by_factor = ebb::multivariate_normal_cholesky_lpdf(rows, mu, l), by_covariance = ebb::multivariate_normal_lpdf(rows, mu, sigma);
+  CHECK((by_factor(0) == Approx(top) && std::isnan(by_factor(1)) && std::isnan(by_factor(2))));
+  CHECK((by_covariance(0) == Approx(top) && std::isnan(by_covariance(1)) && std::isnan(by_covariance(2))));
+  CHECK(std::isnan(ebb::multivariate_normal_cholesky_lpdf(mu, ebb::tensor<double, 2>{nan, 0}, l)));
+  const ebb::tensor<double, ebb::dyn, 2> none(0);
+  CHECK((ebb::multivariate_normal_cholesky_lpdf(none, mu, l).size() == 0 && ebb::multivariate_normal_lpdf(none, mu, sigma).size() == 0));
+}
+
 TEST_CASE("probabilities of classes") {
   const ebb::tensor<double, 3> p{0.25, 0.5, 0.25}, logits{1, -2, 800};
   const ebb::tensor<std::int64_t, 2> k{1, 2};
@@ -95,6 +115,36 @@ TEST_CASE("probabilities of classes") {
   const ebb::tensor<double, 3> of_logit = ebb::grad([](auto x) { return ebb::categorical_logit_lpmf(0, x); })(ebb::tensor<double, 3>{0, 0, 0});
   CHECK((of_logit(0) == Approx(2 / 3.) && of_logit(2) == Approx(-1 / 3.)));
   CHECK_THROWS_AS(ebb::categorical_lpmf(ebb::tensor<std::int64_t, 1>{3}, p), ebb::error);
+}
+
+TEST_CASE("probabilities of classes have the first and second derivatives of logarithms; zeros, infinities, NaN, no classes to look up") {
+  // Rows 0 and 1 have the classes 1 and 2.
+  const auto f = [](auto v) {
+    const auto k = ebb::iota<0>(v) + 1;
+    return ebb::categorical_lpmf(k, v * v) * v[0][0] + ebb::categorical_logit_lpmf(k, v * v * v);
+  };
+  const auto oracle = [](const long_numbers& v) {
+    long_numbers r;
+    for (std::size_t i = 0; i < 2; ++i) {
+      long double sum = 0;
+      for (std::size_t j = 0; j < 3; ++j) sum += std::exp(v[3 * i + j] * v[3 * i + j] * v[3 * i + j]);
+      const long double p = v[3 * i + i + 1];
+      r.push_back(std::log(p * p) * v[0] + p * p * p - std::log(sum));
+    }
+    return r;
+  };
+  const numbers x{0.5, 0.75, -1.25, 0.25, -0.5, 0.9};
+  against_differences<ebb::term<double, 2, 3>>("classes", f, x, extents_of({2, 3}), oracle, 1e-10L, 1e-5L);
+
+  const ebb::tensor<std::int64_t, 3> all{0, 1, 2};
+  const auto of_edges = ebb::categorical_lpmf(all, ebb::tensor<double, 3>{0, 1, nan});
+  CHECK((of_edges(0) == -inf && of_edges(1) == 0 && std::isnan(of_edges(2))));
+  const auto of_logits = ebb::categorical_logit_lpmf(all, ebb::tensor<double, 3>{-inf, 3, 3});
+  CHECK((of_logits(0) == -inf && of_logits(1) == Approx(-std::log(2)) && of_logits(2) == of_logits(1)));
+  for (std::size_t i = 0; i < 3; ++i) CHECK(std::isnan(ebb::categorical_logit_lpmf(all, ebb::tensor<double, 3>{nan, 3, 1})(i)));
+  const ebb::tensor<std::int64_t, ebb::dyn> none(0);
+  CHECK((ebb::categorical_lpmf(none, ebb::tensor<double, 3>{0.5, 0.25, 0.25}).size() == 0));
+  CHECK((ebb::categorical_logit_lpmf(none, ebb::tensor<double, 3>{1, 2, 3}).size() == 0));
 }
 
 }  // namespace
