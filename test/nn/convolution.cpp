@@ -1,7 +1,7 @@
 // test/nn/convolution.cpp — conv1d, conv2d, conv3d and their transposes: recorded values and derivatives, shapes.
 // SPDX-License-Identifier: BSL-1.0
 // covers: convolution.hpp sliding.hpp exec/own_cells.hpp
-#include "../op/golden.hpp"
+#include "../linalg/oracle.hpp"
 #include "../random_array.hpp"
 #include "../same_bits.hpp"
 
@@ -118,6 +118,27 @@ TEST_CASE("an extent that a convolution keeps is the same extent, and a second o
   check_graphs<ebb::term<float, dyn, dyn, dyn>, ebb::term<float, dyn, dyn, dyn>>(back1<conv{.stride = 2, .padding = 1}>);
   const std::string text = ebb::to_string(ebb::trace_of<decltype(conv2<conv{.stride = 2}>), plane, kernel>::make());
   CHECK(text.find("conv") != std::string::npos);
+}
+
+TEST_CASE("conv_transpose2d has the first and second derivatives of sums over windows and taps") {
+  // 2 x 2 windows, 3 x 3 taps, stride 2: of 5 x 5 places the padding takes the border away.
+  const auto f = [](auto v) {
+    return ebb::conv_transpose2d<conv{.stride = 2, .padding = 1}>(ebb::reshape<1, 1, 2, 2>(ebb::slice<0, 0, 4>(v)),
+                                                                  ebb::reshape<1, 1, 3, 3>(ebb::square(ebb::slice<0, 4, 13>(v))));
+  };
+  const auto oracle = [](const linalg_test::long_numbers& v) {
+    linalg_test::long_numbers r(9);
+    for (std::size_t i = 0; i < 2; ++i)
+      for (std::size_t j = 0; j < 2; ++j)
+        for (std::size_t p = 0; p < 3; ++p)
+          for (std::size_t q = 0; q < 3; ++q) {
+            const std::size_t row = 2 * i + p, column = 2 * j + q;
+            if (row < 1 || row > 3 || column < 1 || column > 3) continue;
+            r[3 * (row - 1) + column - 1] += v[2 * i + j] * v[4 + 3 * p + q] * v[4 + 3 * p + q];
+          }
+    return r;
+  };
+  linalg_test::against_differences<ebb::term<double, 13>>("taps", f, linalg_test::random_numbers(13, 7), linalg_test::extents_of({13}), oracle, 1e-10L, 1e-6L);
 }
 
 }  // namespace

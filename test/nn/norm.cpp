@@ -1,7 +1,7 @@
 // test/nn/norm.cpp — rms_norm, batch_norm, group_norm, instance_norm: recorded derivatives, long double values, errors.
 // SPDX-License-Identifier: BSL-1.0
 // covers: norm.hpp
-#include "../op/golden.hpp"
+#include "../linalg/oracle.hpp"
 #include "../random_array.hpp"
 #include "../same_bits.hpp"
 
@@ -116,6 +116,22 @@ TEST_CASE("norms of extents that do not fit name the function and the shapes; a 
     ebb::backward(f(v), {.compiled_autograd = captured});
     for (std::size_t i = 0; i < start.size(); ++i) CHECK(v.grad().value().data()[i] == Approx(gradient.data()[i]).margin(1e-4));
   }
+}
+
+TEST_CASE("batch_norm_by has the first and second derivatives of its formula, by all arguments") {
+  // Rows 0 to 3 are the mean, the root of the variance, the weight and the bias of two channels.
+  const auto f = [](auto v) { return ebb::batch_norm_by(v, v[0], v[1] * v[1], v[2], v[3], 0.25); };
+  const auto oracle = [](const linalg_test::long_numbers& v) {
+    linalg_test::long_numbers r;
+    for (std::size_t i = 0; i < 8; ++i) {
+      const std::size_t c = i % 2;
+      r.push_back((v[i] - v[c]) / std::sqrt(v[2 + c] * v[2 + c] + 0.25L) * v[4 + c] + v[6 + c]);
+    }
+    return r;
+  };
+  const auto x = linalg_test::random_numbers(8, 5);
+  linalg_test::against_differences<ebb::term<double, 4, 2>>("static", f, x, linalg_test::extents_of({4, 2}), oracle, 1e-10L, 1e-6L);
+  linalg_test::against_differences<ebb::term<double, dyn, dyn>>("dyn", f, x, linalg_test::extents_of({4, 2}), oracle, 1e-10L, 1e-6L);
 }
 
 }  // namespace

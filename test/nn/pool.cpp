@@ -1,7 +1,7 @@
 // test/nn/pool.cpp — pools: recorded values, sums over windows written out, ties, second derivatives, maps, narrow floats, errors.
 // SPDX-License-Identifier: BSL-1.0
 // covers: pool.hpp pool_op.hpp sliding.hpp
-#include "../op/golden.hpp"
+#include "../linalg/oracle.hpp"
 #include "../random_array.hpp"
 #include "../same_bits.hpp"
 
@@ -221,6 +221,32 @@ TEST_CASE("pools at the edges: infinities, no planes, whole numbers, windows tha
     CHECK_FALSE(ebb::first_error(d));
     CHECK_FALSE(ebb::first_error(ebb::prune(ebb::joint(d, {0}))));
   }
+}
+
+TEST_CASE("adaptive pools of x^3 have the first and second derivatives of the elements of their windows") {
+  // Two windows along three places share the middle one.
+  const auto windows = [](const linalg_test::long_numbers& x, auto of_window) {
+    linalg_test::long_numbers r;
+    for (std::size_t i = 0; i < 2; ++i)
+      for (std::size_t j = 0; j < 2; ++j) {
+        linalg_test::long_numbers window;
+        for (std::size_t p = i; p < i + 2; ++p)
+          for (std::size_t q = 2 * j; q < 2 * j + 2; ++q) window.push_back(std::pow(x[4 * p + q], 3.0L));
+        r.push_back(std::pow(of_window(window), 2.0L));
+      }
+    return r;
+  };
+  const auto mean = [&](const linalg_test::long_numbers& x) {
+    return windows(x, [](const auto& w) { return (w[0] + w[1] + w[2] + w[3]) / 4; });
+  };
+  const auto most = [&](const linalg_test::long_numbers& x) { return windows(x, [](const auto& w) { return *std::max_element(w.begin(), w.end()); }); };
+  using plane = ebb::term<double, 1, 1, 3, 4>;
+  const auto x = linalg_test::random_numbers(12, 2);
+  const auto extents = linalg_test::extents_of({1, 1, 3, 4});
+  linalg_test::against_differences<plane>("avg", [](auto a) { return ebb::square(ebb::adaptive_avg_pool2d<2, 2>(a * a * a)); }, x, extents, mean, 1e-10L,
+                                          1e-6L);
+  linalg_test::against_differences<plane>("max", [](auto a) { return ebb::square(ebb::adaptive_max_pool2d<2, 2>(a * a * a)); }, x, extents, most, 1e-10L,
+                                          1e-6L);
 }
 
 }  // namespace
