@@ -108,14 +108,31 @@ inline void known_strip(std::ptrdiff_t k, const matrix<T>& a, const T* b, sum_of
   if constexpr (left > registers * n) known_strip<Columns, First + registers * n>(k, a, b, c, more);
 }
 
-/// All rows, in tiles of Rows and then of fewer.
-template <int Rows = height, class T>
+/// The rows of the next tile if so many are left. Tiles of few rows have few chains, which wait for each other: so the last two tiles share
+/// their rows evenly, where a whole tile would leave one or two.
+constexpr int rows_of_tile(std::ptrdiff_t left) {
+  if (left > height + 2 || left == height) return height;
+  if (left > height) return height == 6 ? 4 : height;
+  return left >= 6 || left == 4 ? 4 : left >= 3 ? 3 : static_cast<int>(left);
+}
+
+/// All rows, in tiles.
+template <class T>
 inline void block(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, sum_of<T>* c,
                   std::ptrdiff_t c_row, std::ptrdiff_t columns, bool more) {
-  std::ptrdiff_t i = 0;
-  for (; i + Rows <= m; i += Rows) strip<Rows>(k, a.from(i, 0), b, b_row, c + i * c_row, c_row, columns, more);
-  if constexpr (Rows > 1)
-    if (i < m) block<Rows / 2>(m - i, k, a.from(i, 0), b, b_row, c + i * c_row, c_row, columns, more);
+  for (std::ptrdiff_t i = 0; i < m;) {
+    const auto tiles = [&]<int Rows>(std::integral_constant<int, Rows>) EBB_LAMBDA {
+      strip<Rows>(k, a.from(i, 0), b, b_row, c + i * c_row, c_row, columns, more);
+      i += Rows;
+    };
+    switch (rows_of_tile(m - i)) {
+      case height: tiles(std::integral_constant<int, height>{}); break;
+      case 4: tiles(std::integral_constant<int, 4>{}); break;
+      case 3: tiles(std::integral_constant<int, 3>{}); break;
+      case 2: tiles(std::integral_constant<int, 2>{}); break;
+      default: tiles(std::integral_constant<int, 1>{});
+    }
+  }
 }
 
 /// A panel: its row p holds elements (p, 0) to (p, width - 1) of b side by side, with zeros from column number `columns` on.

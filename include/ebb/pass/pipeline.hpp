@@ -10,7 +10,8 @@
 //   relaxed         rewritten by rules for real numbers: only the program of ebb::relaxed   relax
 //   partitioned     a forward and a backward half, and what the first one saves     partition
 //   distinct        halves without arguments they do not read and repeated outputs  used_arguments, distinct_outputs
-//   lowered         without what only differentiation reads, short axes as components   lower, unpack
+//   lowered         without what only differentiation reads, what loops repeat ahead    lower, hoist, unpack
+//                   of them, short axes as components
 //   planned         loops, buffers, order; see plan/plan.hpp                        make_plan
 // grad drops the value after the stage simplified, since nothing asks for it. In the program of ebb::relaxed(f) and in those of its
 // derivatives, relaxed follows each simplified below: a graph names the pass, see `own_pass`.
@@ -35,6 +36,7 @@
 // A wrong guess costs the second evaluation, nothing else. jvp, hvp, jacobian and the gradients alone make no guess: they are made twice.
 #pragma once
 
+#include "hoist.hpp"
 #include "lower.hpp"
 #include "outputs.hpp"
 #include "partition.hpp"
@@ -200,7 +202,7 @@ constexpr distinct_results distinct_backward(const graph& half) {
 /// The graph that is planned.
 template <bool Watched = false>
 constexpr graph lowered(const graph& g, part_of_region part = part_of_region::none) {
-  graph r = unpack(lower(g));
+  graph r = unpack(hoist(lower(g)));
   r.brings = {};  // its work is done: constants that are emitted shall not name it
   note_stage<Watched>(stage::lowered, r, part);
   return r;
