@@ -123,6 +123,7 @@ class block_program final : public runnable_graph {
     c.out = buffer_[s.out];
     c.result = extents_at(g_.shapes[e.shape], symbol);
     c.call = call;
+    if (s.onto >= 0) c.onto = buffer_[s.onto];
     std::ptrdiff_t along[3][max_rank];
     const std::ptrdiff_t* strides[] = {nullptr, nullptr, nullptr};
     for (int j = 0; s.what == kind::contract && j < 3; ++j)

@@ -177,6 +177,7 @@ EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position b
   c.out = call.buffer[s.out];
   write_extents<P, e.shape>(c.result, call.symbol);
   c.call = call.name;
+  if constexpr (s.onto >= 0) c.onto = call.buffer[s.onto];
   if constexpr (e.op->what == kind::solve || e.op->what == kind::factor)
     if constexpr (constexpr int axis = axis_of_rows<P>(operand(0).shape); axis >= 0) {
       c.first_row = block.first;

@@ -27,7 +27,7 @@ inline void multiply(const product& shape, const blocking& cut, const matrix<T>&
   const std::ptrdiff_t m = shape.m, k = shape.k, n = shape.n, ldc = shape.ldc;
   if (shape.lanes && n == 1) return multiply_in_lanes(m, k, a, b.data, b.row, c, ldc);
   if (shape.lanes && m == 1) return multiply_in_lanes(n, k, b.transposed(), a.data, a.col, c, 1);
-  if (n == 1 && a.row == 1 && ldc == 1) return block(1, k, matrix<T>{b.data, 0, b.row}, a.data, a.col, c, 1, m, false);
+  if (n == 1 && a.row == 1 && ldc == 1) return block(1, k, matrix<T>{b.data, 0, b.row}, a.data, a.col, c, 1, m, tile_ends<T>{});
   if (n <= thin_columns && a.col == 1 && m >= simd::count_of<T>)
     return n == 1 ? thin<1>(m, k, a, b, c, ldc) : n == 2 ? thin<2>(m, k, a, b, c, ldc) : thin<3>(m, k, a, b, c, ldc);
   if (m == 1 && b.row == 1) return thin<1>(n, k, b.transposed(), a.transposed(), c, 1);
@@ -112,5 +112,54 @@ EBB_TEMPLATE void contract(const product& p, const T* a, const T* b, T* c, void*
 
 EBB_ONCE_FOR_ALL(void contract<float>(const product&, const float*, const float*, float*, void*))
 EBB_ONCE_FOR_ALL(void contract<double>(const product&, const double*, const double*, double*, void*))
+
+namespace tile {
+
+/// Whether the product is computed tile by tile, all of k at once: then it can be added to another array as its tiles are written.
+template <class T>
+constexpr bool adds_in_tiles(const product& p) {
+  if (p.lanes || p.n <= thin_columns || (p.m == 1 && p.transpose_b) || fours::serves<T>(p) || cut<T>(p).k < p.k) return false;
+  if constexpr (lapack::has<T>) return !lapack::is_large(p);
+  else return true;
+}
+constexpr product of_all_rows(const product& p) { return is_one_product(p) ? merged(p) : p; }
+
+}  // namespace tile
+
+/// The bytes of scratch of contract_onto<T>, 64-byte aligned.
+template <std::floating_point T>
+constexpr std::size_t contract_onto_scratch_bytes(const product& p) {
+  const std::size_t own = contract_scratch_bytes<T>(p);
+  return tile::adds_in_tiles<T>(tile::of_all_rows(p)) ? own : (own + 63) / 64 * 64 + static_cast<std::size_t>(p.m * p.n) * sizeof(T);
+}
+
+/// c = onto + op(a) * op(b): the product is summed as by contract, then added. c may be onto, and overlaps neither operand; both are
+/// compact, matrix after matrix.
+template <std::floating_point T>
+EBB_TEMPLATE void contract_onto(const product& each, const T* onto, const T* a, const T* b, T* c, void* scratch) {
+  const product p = tile::of_all_rows(each);
+  const bool in_tiles = tile::adds_in_tiles<T>(p);
+  const tile::blocking cut = tile::cut<T>(p);
+  product one = p;
+  one.batch = 1;
+  T* const sums = reinterpret_cast<T*>(static_cast<char*>(scratch) + (contract_scratch_bytes<T>(each) + 63) / 64 * 64);
+  for (std::ptrdiff_t i = 0; i < p.batch; ++i, onto += p.m * p.n, c += p.m * p.n) {
+    const T *const left = a + i * p.stride_a, *const right = b + i * p.stride_b;
+    if (in_tiles) {
+      const matrix<T> rows{left, p.transpose_a ? 1 : p.lda, p.transpose_a ? p.lda : 1};
+      const matrix<T> columns{right, p.transpose_b ? 1 : p.ldb, p.transpose_b ? p.ldb : 1};
+      tile::multiply_tiles(p, cut, rows, columns, c, static_cast<T*>(scratch), onto);
+      continue;
+    }
+    contract(one, left, right, sums, scratch);
+    constexpr std::ptrdiff_t n = simd::count_of<T>;
+    std::ptrdiff_t j = 0;
+    for (; j + n <= p.m * p.n; j += n) simd::store(c + j, simd::load(onto + j) + simd::load(sums + j));
+    for (; j < p.m * p.n; ++j) c[j] = onto[j] + sums[j];
+  }
+}
+
+EBB_ONCE_FOR_ALL(void contract_onto<float>(const product&, const float*, const float*, const float*, float*, void*))
+EBB_ONCE_FOR_ALL(void contract_onto<double>(const product&, const double*, const double*, const double*, double*, void*))
 
 }  // namespace ebb::inline EBB_ABI::kernel

@@ -64,16 +64,18 @@ inline matrix<T> compact_rows(T* to, std::ptrdiff_t rows, std::ptrdiff_t cols, c
   return {to, across ? 1 : each, across ? each : 1};
 }
 
-/// The product tile by tile, for any shape.
+/// The product tile by tile, for any shape. onto: it is added to this matrix, which has the rows of c; k is one block then.
 template <class T>
-inline void multiply_tiles(const product& shape, const blocking& cut, const matrix<T>& a, const matrix<T>& b, sum_of<T>* c, T* scratch) {
+inline void multiply_tiles(const product& shape, const blocking& cut, const matrix<T>& a, const matrix<T>& b, sum_of<T>* c, T* scratch,
+                           const sum_of<T>* onto = nullptr) {
   const std::ptrdiff_t m = shape.m, k = shape.k, n = shape.n, ldc = shape.ldc;
   for (std::ptrdiff_t p = 0; p == 0 || p < k; p += cut.k) {
     const std::ptrdiff_t depth = std::min(cut.k, k - p);
+    const tile_ends<T> ends{p > 0, onto};
     for (std::ptrdiff_t j0 = 0; j0 < n; j0 += cut.n) {
       const std::ptrdiff_t j1 = std::min(j0 + cut.n, n);
       if (!cut.pack_b) {
-        block(m, depth, a.from(0, p), b.at(p, j0), b.row, c + j0, ldc, j1 - j0, p > 0);
+        block(m, depth, a.from(0, p), b.at(p, j0), b.row, c + j0, ldc, j1 - j0, ends.from(j0));
         continue;
       }
       for (std::ptrdiff_t j = j0; j < j1; j += width<T>)
@@ -83,7 +85,7 @@ inline void multiply_tiles(const product& shape, const blocking& cut, const matr
         const matrix<T> left = cut.pack_a ? compact_rows(scratch + cut.packed_b(), rows, depth, a.from(i, p)) : a.from(i, p);
         for (std::ptrdiff_t j = j0; j < j1; j += width<T>)
           block(rows, depth, left, scratch + (j - j0) * depth, width<T>, c + i * ldc + j, ldc, std::min<std::ptrdiff_t>(width<T>, j1 - j),
-                p > 0);
+                ends.from(i * ldc + j));
       }
     }
   }

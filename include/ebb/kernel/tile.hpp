@@ -41,11 +41,23 @@ EBB_INLINE simd::vector<sum_of<T>> link(simd::vector<T> a, simd::vector<T> b, si
   else return simd::unwrap<T>(simd::wrap<T>(a) * simd::wrap<T>(b) + simd::wrap<T>(acc));
 }
 
+/// How a tile of c begins and ends.
+template <class T>
+struct tile_ends {
+  bool more = false;               // its chains go on from c, not from 0
+  const sum_of<T>* onto = nullptr;  // the sums are added to the tile here, which has the rows of c, and may be c
+
+  EBB_INLINE tile_ends from(std::ptrdiff_t elements) const { return {more, onto ? onto + elements : nullptr}; }
+};
+
+template <class T>
+inline constexpr tile_ends<T> go_on{.more = true};
+
 /// c[Rows x Vectors registers] = (more ? c : 0) + a[Rows x k] * b[k x ...]. b's columns are adjacent. If Masked, only `last` elements of
 /// the last register of each row exist: an int, or a std::integral_constant if that is static.
 template <int Rows, int Vectors, bool Masked, class T>
-inline void run(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, sum_of<T>* c, std::ptrdiff_t c_row, bool more,
-                auto last) {
+inline void run(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, sum_of<T>* c, std::ptrdiff_t c_row,
+                const tile_ends<T>& ends, auto last) {
   using V = simd::vector<T>;
   using Sum = simd::vector<sum_of<T>>;
   constexpr int n = simd::count_of<T>;
@@ -61,12 +73,14 @@ inline void run(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t
   };
   [&]<int... J, int... I>(std::integer_sequence<int, J...>, std::integer_sequence<int, I...>) EBB_LAMBDA {
     Sum acc[Rows * Vectors] = {};
-    if (more) ((acc[I] = load(c + I / Vectors * c_row, std::integral_constant<int, I % Vectors>{})), ...);
+    if (ends.more) ((acc[I] = load(c + I / Vectors * c_row, std::integral_constant<int, I % Vectors>{})), ...);
     const T* p = a.data;
     for (; k > 0; --k, p += a.col, b += b_row) {
       const V right[] = {load_right(b, std::integral_constant<int, J>{})...};
       ((acc[I] = link<T>(simd::all(p[I / Vectors * a.row]), right[I % Vectors], acc[I])), ...);
     }
+    if constexpr (std::is_floating_point_v<T>)
+      if (ends.onto) ((acc[I] = load(ends.onto + I / Vectors * c_row, std::integral_constant<int, I % Vectors>{}) + acc[I]), ...);
     const auto store = [&]<int K>(std::integral_constant<int, K>) EBB_LAMBDA {
       sum_of<T>* const to = c + K / Vectors * c_row + K % Vectors * n;
       if constexpr (Masked && K % Vectors == Vectors - 1) simd::store_first(to, acc[K], last);
@@ -83,20 +97,21 @@ inline constexpr int widest = Rows == 1 ? 8 : vectors;
 /// One tile of up to Vectors registers for `columns` columns; the last one is masked.
 template <int Rows, int Vectors, class T>
 inline void last_tile(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, sum_of<T>* c, std::ptrdiff_t c_row,
-                      std::ptrdiff_t columns, bool more) {
+                      std::ptrdiff_t columns, const tile_ends<T>& ends) {
   constexpr int before = (Vectors - 1) * simd::count_of<T>;
   if constexpr (Vectors > 1)
-    if (columns <= before) return last_tile<Rows, Vectors - 1>(k, a, b, b_row, c, c_row, columns, more);
-  run<Rows, Vectors, true>(k, a, b, b_row, c, c_row, more, static_cast<int>(columns) - before);
+    if (columns <= before) return last_tile<Rows, Vectors - 1>(k, a, b, b_row, c, c_row, columns, ends);
+  run<Rows, Vectors, true>(k, a, b, b_row, c, c_row, ends, static_cast<int>(columns) - before);
 }
 
 /// One row of tiles side by side for `columns` columns.
 template <int Rows, class T>
 inline void strip(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, sum_of<T>* c, std::ptrdiff_t c_row,
-                  std::ptrdiff_t columns, bool more) {
+                  std::ptrdiff_t columns, const tile_ends<T>& ends) {
   constexpr int n = widest<Rows> * simd::count_of<T>;
-  for (; columns >= n; columns -= n, b += n, c += n) run<Rows, widest<Rows>, false>(k, a, b, b_row, c, c_row, more, 0);
-  if (columns > 0) last_tile<Rows, widest<Rows>>(k, a, b, b_row, c, c_row, columns, more);
+  std::ptrdiff_t j = 0;
+  for (; columns - j >= n; j += n) run<Rows, widest<Rows>, false>(k, a, b + j, b_row, c + j, c_row, ends.from(j), 0);
+  if (j < columns) last_tile<Rows, widest<Rows>>(k, a, b + j, b_row, c + j, c_row, columns - j, ends.from(j));
 }
 
 /// One row of Columns elements, from number First on.
@@ -104,7 +119,7 @@ template <int Columns, int First = 0, class T>
 inline void known_strip(std::ptrdiff_t k, const matrix<T>& a, const T* b, sum_of<T>* c, bool more) {
   constexpr int n = simd::count_of<T>, left = Columns - First, registers = std::min((left + n - 1) / n, widest<1>);
   constexpr int last = std::min(left - (registers - 1) * n, n);
-  run<1, registers, (last < n)>(k, a, b + First, Columns, c + First, Columns, more, std::integral_constant<int, last>{});
+  run<1, registers, (last < n)>(k, a, b + First, Columns, c + First, Columns, tile_ends<T>{more}, std::integral_constant<int, last>{});
   if constexpr (left > registers * n) known_strip<Columns, First + registers * n>(k, a, b, c, more);
 }
 
@@ -119,10 +134,10 @@ constexpr int rows_of_tile(std::ptrdiff_t left) {
 /// All rows, in tiles.
 template <class T>
 inline void block(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, sum_of<T>* c,
-                  std::ptrdiff_t c_row, std::ptrdiff_t columns, bool more) {
+                  std::ptrdiff_t c_row, std::ptrdiff_t columns, const tile_ends<T>& ends) {
   for (std::ptrdiff_t i = 0; i < m;) {
     const auto tiles = [&]<int Rows>(std::integral_constant<int, Rows>) EBB_LAMBDA {
-      strip<Rows>(k, a.from(i, 0), b, b_row, c + i * c_row, c_row, columns, more);
+      strip<Rows>(k, a.from(i, 0), b, b_row, c + i * c_row, c_row, columns, ends.from(i * c_row));
       i += Rows;
     };
     switch (rows_of_tile(m - i)) {

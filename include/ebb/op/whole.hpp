@@ -31,6 +31,7 @@ struct whole_call {
   extent_list result;
   // Of a product whose operands or result do not lie in memory row by row: the strides of their axes; nullptr for one that does.
   const std::ptrdiff_t* const* strides = nullptr;
+  const void* onto = nullptr;  // of a product: the array to which it is added, see [note: products onto arrays]
   const char* call = "ebb";  // the call that errors name
   // Of a block of rows, for errors: the first row, the number of all rows, and the axis of rows of operand 0. 0 rows: these are all.
   std::size_t first_row = 0, rows = 0;
@@ -152,11 +153,19 @@ void contract_whole(const whole_call& c) {
   auto p = kernel::product::compact(m, k, n, tx, ty, extent(c.result.volume(0, r - 2)));
   p.lanes = c.attr[0] & in_lanes;
   const auto run = [&](const auto& each) {
-    const std::size_t bytes = kernel::contract_scratch_bytes<T>(p);
-    void* const scratch = bytes > 0 ? thread_scratch().take(bytes) : nullptr;
-    each([&](const std::ptrdiff_t* before) {
-      kernel::contract(p, static_cast<const T*>(c.in[0]) + before[0], static_cast<const T*>(c.in[1]) + before[1],
-                       static_cast<T*>(c.out) + before[2], scratch);
+    const auto with_scratch = [&](std::size_t bytes, auto&& f) {
+      void* const scratch = bytes > 0 ? thread_scratch().take(bytes) : nullptr;
+      each([&](const std::ptrdiff_t* before) {
+        f(static_cast<const T*>(c.in[0]) + before[0], static_cast<const T*>(c.in[1]) + before[1], before[2], scratch);
+      });
+    };
+    if constexpr (std::floating_point<T>)
+      if (c.onto)
+        return with_scratch(kernel::contract_onto_scratch_bytes<T>(p), [&](const T* a, const T* b, std::ptrdiff_t at, void* scratch) {
+          kernel::contract_onto(p, static_cast<const T*>(c.onto) + at, a, b, static_cast<T*>(c.out) + at, scratch);
+        });
+    with_scratch(kernel::contract_scratch_bytes<T>(p), [&](const T* a, const T* b, std::ptrdiff_t at, void* scratch) {
+      kernel::contract(p, a, b, static_cast<T*>(c.out) + at, scratch);
     });
   };
   if (c.strides) {

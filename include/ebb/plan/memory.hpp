@@ -152,8 +152,10 @@ class memory_planner {
         u.last = s;
       });
     for (const plan_copy& c : p_.copies) uses_[owner_of(p_.buffers, c.buffer)].last = steps_;
-    for (int s = 0; s < steps_; ++s)
+    for (int s = 0; s < steps_; ++s) {
       if (p_.steps[s].nest >= 0) find_what_is_in_place(s, p_.nests[p_.steps[s].nest]);
+      if (p_.steps[s].onto >= 0) add_in_place(s, p_.steps[s]);
+    }
     if (p_.blocks.count > 0)
       for (int b = 0; b < uses_.size(); ++b) extend_over_blocks(b);
   }
@@ -186,6 +188,15 @@ class memory_planner {
       if (!in_place) u.read_in_place = false;
     });
     for (int i = n.stores.first; i < n.stores.first + n.stores.count; ++i) uses_.data()[p_.stores.data()[i].buffer].stored = true;
+  }
+
+  /// A product is added to an array element by element.
+  constexpr void add_in_place(int s, const plan_step& product) {
+    const int onto = owner_of(p_.buffers, product.onto);
+    bool alone = onto == product.onto;
+    for (int in : product.in) alone = alone && owner_of(p_.buffers, in) != onto;
+    if (uses_[onto].last == s) uses_[onto].read_in_place = alone;
+    uses_[product.out].stored = true;
   }
 
   constexpr void open_results() {

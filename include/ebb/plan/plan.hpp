@@ -5,6 +5,7 @@
 #include "band.hpp"
 #include "fuse.hpp"
 #include "memory.hpp"
+#include "onto.hpp"
 #include "rows.hpp"
 
 #include "../op/shaping.hpp"
@@ -33,6 +34,7 @@ class planner {
       if (fused_.is_view(k)) return g_.operand(k, 0);
       return g_.op(k).what == kind::broadcast && !fused_.stored[k] ? g_.operand(k, 0) : -1;
     });
+    onto_planner(g_, p_).run();
     memory_planner(p_).run();
     for (int k = 0; k < g_.size(); ++k) plan_checks(k);
   }

@@ -28,6 +28,7 @@ struct plan_step {
   part joined;
   part made;                      // of a loop: the buffers of its results, in plan::joined
   int out = -1;                   // -1: a loop
+  int onto = -1;                  // of a product: the buffer to which it is added, its third operand; see [note: products onto arrays]
   copy_reason why = copy_reason::none;  // of a move
 };
 
