@@ -55,8 +55,8 @@ bool rule(const plan& p, int o, int a) {
   for (int s = 0; s < p.steps.size(); ++s) {
     const ebb::plan_step& step = p.steps[s];
     const bool reads = reads_it(step), writes = writes_over(step);
-    bool in_place = step.nest >= 0;
-    if (in_place) {
+    bool in_place = step.nest >= 0 || (step.onto == source && owner(step.in[0]) != source && owner(step.in[1]) != source);
+    if (step.nest >= 0) {
       const ebb::nest& n = p.nests[step.nest];
       in_place = !any_of(n.reduces, [&](int i) { return in_result(p.reduces[i].buffer); }) &&
                  !any_of(n.stores, [&](int i) { return in_result(p.stores[i].buffer) && is_part(p.stores[i].buffer); }) &&

@@ -106,6 +106,36 @@ void check(product p) {
   REQUIRE(wrong == 0);
 }
 
+/// Checks sums of an array and a product: in memory of their own, and over the array.
+template <class T>
+void check_onto(product p) {
+  CAPTURE(p.m, p.k, p.n, p.transpose_a, p.transpose_b, p.batch, p.lanes);
+  std::mt19937_64 next(static_cast<std::uint64_t>(p.m * 1000003 + p.k * 1009 + p.n));
+  const auto size = [](ptrdiff_t n) { return static_cast<std::size_t>(n); };
+  const std::size_t na = size((p.batch - 1) * p.stride_a + p.m * p.k), nb = size((p.batch - 1) * p.stride_b + p.k * p.n);
+  const std::size_t nc = size(p.batch * p.m * p.n);
+  test::guarded<T> a(na), b(nb), onto(nc), c(nc);
+  fill(a.at_end(), na, next);
+  fill(b.at_end(), nb, next);
+  fill(onto.at_end(), nc, next);
+  std::vector<T> expected;
+  for (ptrdiff_t z = 0; z < p.batch; ++z)
+    for (ptrdiff_t i = 0; i < p.m; ++i)
+      for (ptrdiff_t j = 0; j < p.n; ++j)
+        expected.push_back(onto.at_end()[expected.size()] + element(p, a.at_end() + z * p.stride_a, b.at_end() + z * p.stride_b, i, j));
+  const std::size_t bytes = ebb::kernel::contract_onto_scratch_bytes<T>(p);
+  test::guarded<char> scratch((bytes + 63) / 64 * 64);
+  const auto wrong = [&](const T* got) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < nc; ++i) count += !test::same_bits(got[i], expected[i]);
+    return count;
+  };
+  ebb::kernel::contract_onto(p, onto.at_end(), a.at_end(), b.at_end(), c.at_end(), scratch.at_end());
+  REQUIRE(wrong(c.at_end()) == 0);
+  ebb::kernel::contract_onto(p, onto.at_end(), a.at_end(), b.at_end(), onto.at_end(), scratch.at_end());
+  REQUIRE(wrong(onto.at_end()) == 0);
+}
+
 /// Checks each order that the equation may ask for.
 template <class T>
 void check_orders(product p) {
@@ -167,6 +197,25 @@ TEMPLATE_TEST_CASE("products large enough to be cut into blocks have the bits of
       p.ldc += 3;
       check<TestType>(p);
     }
+}
+
+TEMPLATE_TEST_CASE("products that are added to arrays have the bits of a product and a sum", "", float, double) {
+  for (const ptrdiff_t m : {1, 2, 4, 7, 8, 11, 33})
+    for (const ptrdiff_t n : {1, 2, 3, 4, 10, 31, 33, 70})
+      for (const ptrdiff_t k : {0, 1, 4, 8, 40})
+        for (const bool ta : {false, true})
+          for (const bool tb : {false, true}) {
+            product p = product::compact(m, k, n, ta, tb);
+            check_onto<TestType>(p);
+            p.lanes = m == 1 || n == 1;
+            if (p.lanes) check_onto<TestType>(p);
+            p = product::compact(m, k, n, ta, tb, 3);
+            check_onto<TestType>(p);
+            p.stride_b = 0;
+            check_onto<TestType>(p);
+          }
+  check_onto<TestType>(product::compact(70, 500, 90));  // k is cut
+  check_onto<TestType>(product::compact(150, 300, 140, true, true));
 }
 
 TEMPLATE_TEST_CASE("products of the other dtypes have the bits of the definition", "", std::int32_t, std::int64_t, float16) {

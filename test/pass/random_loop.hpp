@@ -17,14 +17,33 @@ struct random_loop {
   int given() const { return body.out.size(); }
 };
 
-/// Steps: how many; -1: an extent that only the call decides.
+/// A loop with this body. Steps: how many; -1: an extent that only the call decides.
+inline random_loop loop_around(const graph& body, const ebb::loop_parts& parts, int steps) {
+  random_loop l;
+  l.parts = parts;
+  l.body = ebb::prune(body);
+  ebb::vec<int> in;
+  for (int j = 0; j < body.inputs; ++j) {
+    const int x = l.body.input(j);
+    ebb::shape s;
+    if (parts.is_row(j)) s.push(steps < 0 ? l.g.syms.fresh({ebb::extent_rule::argument, j, 0}) : steps);
+    for (int axis = 0; axis < l.body.shape_of(x).rank; ++axis) {
+      const int e = l.body.syms.find(l.body.shape_of(x).e[axis]);
+      s.push(e < 0 ? l.g.syms.fresh({ebb::extent_rule::argument, j, s.rank}) : e);
+    }
+    in.push(l.body.op(x).kit->input(l.g, l.g.intern(s), l.g.inputs++));
+  }
+  l.g.out = ebb::detail::add_loop(l.g, l.body, parts, in);
+  l.g = ebb::canonical_shapes(l.g);
+  return l;
+}
+
 inline random_loop make_random_loop(std::uint64_t seed, int steps) {
   random r{seed * 31 + 7};
-  random_loop l;
   graph b = random_graph(seed);
   ebb::vec<int> of[3];  // arguments by what they are: carry, row, whole
   for (int i = 0; i < b.inputs; ++i) of[i == b.inputs - 1 && of[1].empty() ? 1 : r.below(3)].push(i);
-  l.parts = {of[0].size(), of[1].size(), r.chance(2)};
+  const ebb::loop_parts parts{of[0].size(), of[1].size(), r.chance(2)};
   ebb::vec<int> number(b.inputs, -1), out;
   int next = 0;
   for (const ebb::vec<int>& list : of)
@@ -39,22 +58,7 @@ inline random_loop make_random_loop(std::uint64_t seed, int steps) {
     if (b.shape_of(o).rank < ebb::max_rank) out.push(o);
   b.out = out;
   ebb::renumber_arguments(b, number, b.inputs);
-  l.body = ebb::prune(b);
-
-  ebb::vec<int> in;
-  for (int j = 0; j < b.inputs; ++j) {
-    const int x = l.body.input(j);
-    ebb::shape s;
-    if (l.parts.is_row(j)) s.push(steps < 0 ? l.g.syms.fresh({ebb::extent_rule::argument, j, 0}) : steps);
-    for (int axis = 0; axis < l.body.shape_of(x).rank; ++axis) {
-      const int e = l.body.syms.find(l.body.shape_of(x).e[axis]);
-      s.push(e < 0 ? l.g.syms.fresh({ebb::extent_rule::argument, j, s.rank}) : e);
-    }
-    in.push(l.body.op(x).kit->input(l.g, l.g.intern(s), l.g.inputs++));
-  }
-  l.g.out = ebb::detail::add_loop(l.g, l.body, l.parts, in);
-  l.g = ebb::canonical_shapes(l.g);
-  return l;
+  return loop_around(b, parts, steps);
 }
 
 /// Row t of an array of so many rows.

@@ -112,7 +112,7 @@ class rule {
     return s;
   }
   bool is_in_place(const ebb::plan_step& s, int from, int to) const {
-    if (s.nest < 0) return false;
+    if (s.nest < 0) return s.onto == from && s.out == to && owner(s.in[0]) != from && owner(s.in[1]) != from;
     const ebb::nest& n = p_.nests[s.nest];
     bool loaded = false, stored = false;
     for (int i = 0; i < n.loads.count; ++i) {
@@ -151,7 +151,7 @@ bool is_apart_in_blocks(const plan& p, const rule& of) {
 plan unsettled(plan p) {
   ebb::vec<char> seen(p.buffers.size() + p.copies.size(), 0);
   for (plan_buffer& b : p.buffers) {
-    if (b.is == role::argument || b.is == role::part || (b.is == role::result && !seen[b.number]++)) continue;
+    if (b.is == role::argument || b.is == role::part || b.is == role::unused || (b.is == role::result && !seen[b.number]++)) continue;
     b.is = role::temporary;
     b.number = -1;
   }

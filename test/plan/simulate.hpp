@@ -83,9 +83,12 @@ class plan_simulation {
     const ebb::plan_step& x = p_.steps[s];
     std::vector<touch> reads, writes;
     if (x.nest < 0) {
-      for (int j = 0; j < x.joined.count; ++j) reads.push_back({p_.joined[x.joined.first + j]});
+      for (int j = 0; j < x.joined.count; ++j) {
+        const int b = p_.joined[x.joined.first + j];
+        reads.push_back({b, j == 2 && x.onto >= 0 && owner(b) == b});  // a product adds element by element
+      }
       for (int j = 0; j < x.made.count; ++j) writes.push_back({p_.joined[x.made.first + j]});
-      if (x.out >= 0) writes.push_back({x.out});
+      if (x.out >= 0) writes.push_back({x.out, x.onto >= 0});
     } else {
       const ebb::nest& n = p_.nests[x.nest];
       for (int i = 0; i < n.loads.count; ++i) {

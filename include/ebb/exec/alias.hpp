@@ -26,8 +26,8 @@ class memory_uses {
     const vec<int> band = bands_of_steps(p, n.steps, n.bands);
     for (int b = 0; b < n.buffers; ++b) {
       const plan_buffer& x = p.buffers.data()[b];
-      if (x.is == plan_buffer::role::temporary || x.is == plan_buffer::role::part) continue;
       const bool result = x.is == plan_buffer::role::result;
+      if (!result && x.is != plan_buffer::role::argument) continue;
       memory_use& u = result ? written[x.number] : read[x.number];
       u.shape = x.shape;
       u.bytes = size_of(x.type);

@@ -36,7 +36,7 @@ class band_member {
     if constexpr (e.attr[0] & 1) {
       const kernel::matrix<T> row{y + first, 0, 1};
       if constexpr (is_short) kernel::tile::known_strip<known>(m, row, x, out, first > 0);
-      else kernel::tile::strip<1>(m, row, x, k, out, 1, k, first > 0);
+      else kernel::tile::strip<1>(m, row, x, k, out, 1, k, kernel::tile::tile_ends<T>{first > 0});
     } else if constexpr (e.attr[0] & in_lanes) {
       if constexpr (is_short) kernel::tile::multiply_known_rows<known>(m, x, y, out + first);
       else kernel::tile::multiply_in_lanes(m, k, kernel::matrix<T>{x, k, 1}, y, 1, out + first, 1, true);

@@ -129,8 +129,9 @@ constexpr product of_all_rows(const product& p) { return is_one_product(p) ? mer
 /// The bytes of scratch of contract_onto<T>, 64-byte aligned.
 template <std::floating_point T>
 constexpr std::size_t contract_onto_scratch_bytes(const product& p) {
+  const product rows = tile::of_all_rows(p);
   const std::size_t own = contract_scratch_bytes<T>(p);
-  return tile::adds_in_tiles<T>(tile::of_all_rows(p)) ? own : (own + 63) / 64 * 64 + static_cast<std::size_t>(p.m * p.n) * sizeof(T);
+  return tile::adds_in_tiles<T>(rows) ? own : (own + 63) / 64 * 64 + static_cast<std::size_t>(rows.m * rows.n) * sizeof(T);
 }
 
 /// c = onto + op(a) * op(b): the product is summed as by contract, then added. c may be onto, and overlaps neither operand; both are

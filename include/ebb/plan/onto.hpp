@@ -110,6 +110,7 @@ class onto_planner {
       }
       for (const sum& x : sums_) {
         plan_step product = p_.steps[x.product];
+        p_.buffers[product.out].is = plan_buffer::role::unused;
         product.onto = x.onto;
         product.out = x.out;
         product.joined = {p_.joined.size(), 3};

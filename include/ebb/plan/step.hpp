@@ -87,7 +87,7 @@ struct plan_view {
 };
 
 struct plan_buffer {
-  enum class role : std::uint8_t { argument, result, temporary, part };
+  enum class role : std::uint8_t { argument, result, temporary, part, unused };  // unused: no step names it any more
   role is = role::temporary;
   int number = -1;  // of the argument, the result, or the place
   dtype type = dtype::f32;
