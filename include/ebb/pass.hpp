@@ -17,6 +17,7 @@
 #include "pass/loop.hpp"
 #include "pass/differentiate.hpp"
 #include "pass/lower.hpp"
+#include "pass/hoist.hpp"
 #include "pass/outputs.hpp"
 #include "pass/push_forward.hpp"
 #include "pass/components.hpp"

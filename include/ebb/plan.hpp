@@ -9,6 +9,7 @@
 #include "plan/band.hpp"
 #include "plan/fuse.hpp"
 #include "plan/memory.hpp"
+#include "plan/onto.hpp"
 #include "plan/rows.hpp"
 #include "plan/plan.hpp"
 #include "plan/frozen.hpp"
