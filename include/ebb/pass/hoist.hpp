@@ -1,4 +1,4 @@
-// ebb/pass/hoist.hpp — what each step of a loop would compute anew from its wholes alone is computed once, ahead of the loop.
+// ebb/pass/hoist.hpp — values that are the same in all steps of a loop are computed once, ahead of it.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: hoisted out of loops]

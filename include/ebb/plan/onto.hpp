@@ -3,8 +3,8 @@
 //
 // [note: products onto arrays]
 // The gradient of a matrix that all steps of a loop multiply by is a sum of products: a product is computed, then a nest adds it to the sum
-// so far. Its array is written once and read once for nothing else. So a nest that does nothing but add products to arrays of its
-// shape becomes part of the products' steps, which add each tile as it leaves the registers. The array may be written over, as by a nest. Bits
+// so far. Its array is written once and read once for nothing else. So a nest that does nothing but add products to arrays of its shape
+// becomes part of the products' steps, which add each tile as it leaves the registers. The array may be written over, as by a nest. Bits
 // stay the same: the product is summed as before, then added. Steps in bands and in blocks of rows stay as they are: there the product
 // is in a cache.
 #pragma once
