@@ -109,7 +109,10 @@ TEST_CASE("what adds more than a product, or more often, stays a nest") {
 
 TEST_CASE("a sum is written over the array to which a product is added, unless the product reads it") {
   const auto may = [](auto&& f) {
-    const ebb::graph g = test::build([&](test::builder& b) { return b.returns(f(b.in({16, 16}), b.in({16, 16}))); });
+    const ebb::graph g = test::build([&](test::builder& b) {
+      const auto c = b.in({16, 16}), x = b.in({16, 16});
+      return b.returns(f(c, x));
+    });
     const plan p = ebb::make_plan(g);
     REQUIRE(counts_of(p).onto == 1);
     const ebb::detail::memory_uses uses(p, size_of(p), 1, 2);
@@ -121,6 +124,9 @@ TEST_CASE("a sum is written over the array to which a product is added, unless t
 }
 
 TEST_CASE("the text of a plan names the array to which a product is added") {
-  const ebb::graph g = test::build([](test::builder& b) { return b.returns(b.in({16, 16}) + product(b.in({16, 8}), b.in({8, 16}))); });
+  const ebb::graph g = test::build([](test::builder& b) {
+    const auto c = b.in({16, 16}), x = b.in({16, 8}), w = b.in({8, 16});
+    return b.returns(c + product(x, w));
+  });
   CHECK(ebb::plan_text(g, ebb::make_plan(g)).text().find("matmul, which adds to argument 0") != std::string::npos);
 }

@@ -52,7 +52,7 @@ class onto_planner {
     return s >= p_.blocks.first && s < p_.blocks.first + p_.blocks.count;
   }
   /// A product and the array to which it is added.
-  struct sum {
+  struct added {
     int product = -1, onto = -1, out = -1;  // a step, and buffers
   };
   /// Finds the sums that step t computes. Whether it does nothing else.
@@ -102,13 +102,13 @@ class onto_planner {
     for (int s = 0; s < p_.steps.size(); ++s) {
       number.push(steps.size());
       bool is_moved = false;
-      for (const sum& x : sums_) is_moved = is_moved || x.product == s;
+      for (const added& x : sums_) is_moved = is_moved || x.product == s;
       if (is_moved) continue;
       if (s != t) {
         steps.push(p_.steps[s]);
         continue;
       }
-      for (const sum& x : sums_) {
+      for (const added& x : sums_) {
         plan_step product = p_.steps[x.product];
         p_.buffers[product.out].is = plan_buffer::role::unused;
         product.onto = x.onto;
@@ -118,13 +118,13 @@ class onto_planner {
         steps.push(product);
       }
     }
-    int sum = 0;
+    int moved = 0;
     for (int& of : p_.group_of) {
       if (of < 0) continue;
       int now = number[of];
       for (int i = 0; i < sums_.size(); ++i)
         if (sums_[i].product == of) now = number[t] + i;
-      if (of == t) now = number[t] + sum++;
+      if (of == t) now = number[t] + moved++;
       of = now;
     }
     for (plan_band& b : p_.bands) b.first = number[b.first];
@@ -135,7 +135,7 @@ class onto_planner {
   const graph& g_;
   plan& p_;
   vec<int> reads_;  // how often steps read or write each buffer
-  vec<sum> sums_;   // of the present step
+  vec<added> sums_;  // of the present step
 };
 
 }  // namespace ebb::inline EBB_ABI::detail
