@@ -169,3 +169,57 @@ TEMPLATE_TEST_CASE("a gather copies the rows that an index names", "", std::int3
     REQUIRE(sums == expected);
   }
 }
+
+TEMPLATE_TEST_CASE("rows of every length are gathered, written and combined, and nothing beside them", "", float, double, ebb::bfloat16, bool) {
+  const std::vector<std::int32_t> index{3, 0, 3, 1, 3};
+  std::vector<std::size_t> lengths{200, 256, 257, 300};
+  for (std::size_t n = 0; n <= 140; ++n) lengths.push_back(n);
+  const auto element = [](std::size_t i) {
+    if constexpr (std::is_same_v<TestType, bool>) return i % 3 == 1;
+    else return TestType(static_cast<float>(i % 251) - 100.0f);
+  };
+  const auto sum = [](auto x, auto y) {
+    if constexpr (std::is_same_v<decltype(x), bool>) return x != y;
+    else return x + y + x;
+  };
+  const auto other = [](auto x, auto) { return x; };  // only for elements that are no NaN, and only for single ones
+  for (const std::size_t length : lengths) {
+    const std::size_t n = length * 5;
+    const auto x = std::make_unique<TestType[]>(n), first = std::make_unique<TestType[]>(4 * length + 1);
+    for (std::size_t i = 0; i < n; ++i) x[i] = element(i * 7 + 1);
+    for (std::size_t i = 0; i < 4 * length + 1; ++i) first[i] = element(i + 5);
+    const auto copy = [&] {
+      auto r = std::make_unique<TestType[]>(4 * length + 1);
+      std::copy_n(first.get(), 4 * length + 1, r.get());
+      return r;
+    };
+    const auto written = copy(), combined = copy(), expected = copy(), added = copy();
+    ebb::kernel::write_rows(written.get(), x.get(), index.data(), index.size(), length * sizeof(TestType));
+    ebb::kernel::combine_rows(combined.get(), x.get(), index.data(), index.size(), length, sum, sum);
+    for (std::size_t i = 0; i < index.size(); ++i)
+      for (std::size_t j = 0; j < length; ++j) {
+        const std::size_t at = static_cast<std::size_t>(index[i]) * length + j;
+        expected[at] = x[i * length + j];
+        using wide = std::conditional_t<std::is_arithmetic_v<TestType>, TestType, float>;
+        added[at] = static_cast<TestType>(sum(static_cast<wide>(added[at]), static_cast<wide>(x[i * length + j])));
+      }
+    const auto picked = std::make_unique<TestType[]>(n + 1);
+    picked[n] = element(4);
+    ebb::kernel::gather_rows(picked.get(), expected.get(), index.data(), index.size(), length * sizeof(TestType));
+    INFO("length " << length);
+    for (std::size_t i = 0; i < 4 * length + 1; ++i) {
+      REQUIRE(written[i] == expected[i]);
+      REQUIRE(combined[i] == added[i]);
+    }
+    for (std::size_t i = 0; i < n; ++i) REQUIRE(picked[i] == expected[static_cast<std::size_t>(index[i / length]) * length + i % length]);
+    REQUIRE(picked[n] == element(4));
+  }
+  if constexpr (std::is_floating_point_v<TestType>) {
+    const TestType nan = std::numeric_limits<TestType>::quiet_NaN(), from[] = {2, nan, 3};
+    const std::int64_t at[] = {0, 1, 1};
+    TestType to[] = {5, 6};
+    ebb::kernel::combine_rows(to, from, at, 3, 1, sum, other);
+    CHECK(to[0] == 5);
+    CHECK(std::isnan(to[1]));
+  }
+}

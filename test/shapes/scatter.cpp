@@ -110,6 +110,61 @@ TEST_CASE("scatter writes the last of repeated places, and only that gets the gr
   }
 }
 
+TEST_CASE("scatter and index_copy take every dtype, and arrays of which rows are long") {
+  const auto check = []<class T>(T, std::size_t rows, std::size_t columns) {
+    ebb::tensor<T, dyn, dyn> x(rows, columns), u(2 * rows, columns);
+    ebb::tensor<std::int32_t, dyn> at(2 * rows);
+    const auto number = [](std::size_t i) { return static_cast<T>(static_cast<float>(i % 120)); };
+    for (std::size_t i = 0; i < rows * columns; ++i) x.mutable_data()[i] = number(i);
+    for (std::size_t i = 0; i < 2 * rows * columns; ++i) u.mutable_data()[i] = number(i + 61);
+    for (std::size_t i = 0; i < 2 * rows; ++i) at.mutable_data()[i] = static_cast<std::int32_t>(i * i % rows);
+    ebb::tensor<T, dyn, dyn> want = x;
+    for (std::size_t i = 0; i < 2 * rows; ++i)
+      for (std::size_t j = 0; j < columns; ++j) want.mutable_data()[static_cast<std::size_t>(at(i)) * columns + j] = u(i, j);
+    CHECK(ebb::all_equal(ebb::index_copy<0>(x, at, u), want));
+    const auto turned = [](const auto& y) { return ebb::transpose(y); };
+    CHECK(ebb::all_equal(ebb::index_copy<1>(turned(x), at, turned(u)), turned(want)));
+    const auto all = ebb::broadcast_like(ebb::unsqueeze<1>(at), u);
+    CHECK(ebb::all_equal(ebb::scatter<0>(x, all, u), want));
+    static constexpr auto f = ebb::compile([](auto a, auto k, auto b) { return ebb::index_copy<0>(a, k, b); });
+    ebb::tensor<T, dyn, dyn> over = x;
+    f(ebb::into(over), over, at, u);  // over its argument
+    CHECK(ebb::all_equal(over, want));
+  };
+  for (const std::size_t rows : {1u, 3u, 8u})
+    for (const std::size_t columns : {1u, 2u, 5u, 33u, 130u}) {
+      check(float{}, rows, columns);
+      check(double{}, rows, columns);
+      check(std::int32_t{}, rows, columns);
+      check(ebb::bfloat16{}, rows, columns);
+    }
+  CHECK(ebb::all_equal(ebb::scatter<0>(ebb::tensor<bool, 3>{true, false, true}, ebb::tensor<int, 2>{0, 1}, ebb::tensor<bool, 2>{false, true}),
+                       ebb::tensor<bool, 3>{false, true, true}));
+}
+
+TEST_CASE("scatter and index_copy are differentiated forwards, twice, in batches, and by their pattern") {
+  const indices i{2, 0, 2};
+  const auto f = [](auto a) {
+    const auto k = 2 * ebb::iota<0>(ebb::slice<0, 4>(a)) % 4;  // 0, 2, 0
+    return ebb::scatter<0>(ebb::slice<0, 0, 4>(a) * ebb::slice<0, 0, 4>(a), k, ebb::sin(ebb::slice<0, 4>(a)));
+  };
+  const auto of_duals = [](const duals& a) { return duals{test::oracle(ebb::op::sin{}, a[6]), a[1] * a[1], test::oracle(ebb::op::sin{}, a[5]), a[3] * a[3]}; };
+  against_duals<ebb::term<double, 7>>("scatter", f, linalg_test::random_numbers(7, 3), of_duals, 1e-15L, 1e-15L);
+  const auto g = [](auto a) {
+    const auto rows = ebb::reshape<4, 2>(a);
+    const auto k = 0 * ebb::iota<0>(ebb::slice<0, 2>(rows)) + 1;  // 1, 1
+    return ebb::index_copy<0>(ebb::slice<0, 0, 2>(rows), k, ebb::exp(ebb::slice<0, 2>(rows)));
+  };
+  const auto copied = [](const duals& a) { return duals{a[0], a[1], test::oracle(ebb::op::exp{}, a[6]), test::oracle(ebb::op::exp{}, a[7])}; };
+  against_duals<ebb::term<double, 8>>("index_copy", g, linalg_test::random_numbers(8, 4), copied, 1e-15L, 1e-15L);
+  const ebb::tensor<double, 2, 4> x{{1, 2, 3, 4}, {5, 6, 7, 8}};
+  const ebb::tensor<double, 2, 3> u{{10, 20, 30}, {40, 50, 60}};
+  const auto many = ebb::map([](auto a, auto b, auto k) { return ebb::scatter<0>(a, k, b); }, x, u, ebb::whole(i));
+  CHECK(ebb::all_equal(many, ebb::tensor<double, 2, 4>{{20, 2, 30, 4}, {50, 6, 60, 8}}));
+  const auto slopes = ebb::map(ebb::grad<1>([](auto a, auto b, auto k) { return ebb::sum(ebb::square(ebb::scatter<0>(a, k, b))); }), x, u, ebb::whole(i));
+  CHECK(ebb::all_equal(slopes, ebb::tensor<double, 2, 3>{{0, 40, 60}, {0, 100, 120}}));
+}
+
 TEST_CASE("index_copy, index_fill and index_put write parts and elements") {
   const ebb::tensor<double, dyn, dyn> x{{1, 2, 3}, {4, 5, 6}}, u{{7, 8}, {9, 10}}, rows{{7, 8, 9}, {10, 11, 12}};
   const indices i{2, 0}, twice{1, 1};

@@ -1,6 +1,7 @@
 // test/sparse/constant_pattern.cpp — patterns and colors that the compiler finds, and calls without a pattern.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/functional.hpp>
+#include <ebb/shapes.hpp>
 #include <ebb/sparse.hpp>
 
 #include "../catch.hpp"
@@ -22,6 +23,12 @@ constexpr auto band = [](auto x) {
 constexpr auto spokes = [](auto x) { return ebb::sum(ebb::exp(x) * ebb::take<0>(x, 0)); };
 constexpr auto sums = [](auto x, auto w) { return std::tuple(ebb::sum(ebb::square(x)), ebb::sum(x * w)); };
 
+/// Every second one of the first twenty is one of the last ten instead.
+constexpr auto overwritten = [](auto x) {
+  const auto u = ebb::slice<0, 20>(x);
+  return ebb::scatter<0>(ebb::slice<0, 0, 20>(x), 2 * ebb::iota<0>(u), ebb::sin(u));
+};
+
 template <std::size_t N>
 using line = tensor<double, N>;
 template <class J, class... A>
@@ -35,6 +42,8 @@ static_assert(pattern_of<jacobian_of<sines>, line<50>>().colors == 1);
 static_assert(pattern_of<jacobian_of<sines>, line<50>>().size() == 50);
 static_assert(pattern_of<jacobian_of<band>, line<50>>().colors == 3);
 static_assert(pattern_of<jacobian_of<band>, line<50>>().size() == 3 * 50 - 2);
+static_assert(pattern_of<jacobian_of<overwritten>, line<30>>().colors == 1);
+static_assert(pattern_of<jacobian_of<overwritten>, line<30>>().size() == 20);
 static_assert(pattern_of<hessian_of<spokes>, line<12>>().colors == 2);
 static_assert(pattern_of<hessian_of<spokes>, line<12>>().size() == 12 + 2 * 11);
 static_assert(pattern_of<jacobian_of<sums>, line<9>, line<9>>().pulled);

@@ -172,7 +172,7 @@ class evaluator {
   }
   /// Element i of the last operand of k: an index below `places`.
   constexpr int place(int k, int i, std::size_t places) const {
-    const int from = g_.operand(k, g_.eq[k].count - 1);
+    const int from = g_.operand(k, g_.eq[k].count > 1 ? 1 : 0);
     const cell c = values_[from][i];
     const std::int64_t p = g_.op(from).result == dtype::i32 ? from_cell<std::int32_t>(c) : from_cell<std::int64_t>(c);
     if (p < 0 || static_cast<std::size_t>(p) >= places)
@@ -199,10 +199,10 @@ class evaluator {
   constexpr cell_array scatter(int k, const extent_list& out, int n) const {
     const op_info& op = g_.op(k);
     cell_array r(n, op.scalar ? op.identity : 0);
+    if (op.arity > 2) r = in(k, 2);
     with_dtype(op.result, [&]<class T>(T) {
       for (int i = 0; i < in(k, 0).size(); ++i) {
-        cell& to = r[among_rows(k, i, out)];
-        const cell both[] = {to, in(k, 0)[in_rows(k, i, out, in(k, 0).size())]};
+        cell &to = r[among_rows(k, i, out)], both[] = {to, in(k, 0)[in_rows(k, i, out, in(k, 0).size())]};
         if (op.scalar) op.scalar(both, &to);
         else if constexpr (std::is_same_v<T, bool>) to |= both[1];
         else if constexpr (std::is_arithmetic_v<T>) to = to_cell(static_cast<T>(from_cell<T>(to) + from_cell<T>(both[1])));

@@ -209,8 +209,12 @@ class batching {
   constexpr int each_its_own(int k) {
     equation e = from_.eq[k];
     ++e.attr[0];
-    const int in[] = {with_rows(from_.operand(k, 0)), with_rows(from_.operand(k, 1))};
-    return in[0] < 0 ? in[0] : in[1] < 0 ? in[1] : add(e, rows_shape_[e.shape], {in, 2});
+    int in[3] = {};
+    for (int j = 0; j < e.count; ++j) {
+      in[j] = with_rows(from_.operand(k, j));
+      if (in[j] < 0) return in[j];
+    }
+    return add(e, rows_shape_[e.shape], {in, e.count});
   }
 
   /// The sub-graph `body`, batched: its argument j gets the new axis if batched[j]. If it is refused, an output is below 0.

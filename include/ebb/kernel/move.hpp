@@ -1,4 +1,4 @@
-// ebb/kernel/move.hpp — moves of elements: strided boxes, rows selected by index, rows added by index.
+// ebb/kernel/move.hpp — moves of elements: strided boxes, rows selected, written, combined and added by index.
 // SPDX-License-Identifier: BSL-1.0
 //
 // Permutations, transposes, slices (with steps, also backwards), the pieces of a concatenation and broadcasts are all one strided_copy.
@@ -142,28 +142,58 @@ void copy(const Copy& c, const void* from, void* to, std::size_t size) {
 template <class Index>
 inline std::size_t first_bad_index(const Index* index, std::size_t count, std::size_t rows) {
   using U = std::make_unsigned_t<Index>;
-  constexpr std::size_t largest = std::numeric_limits<Index>::max(), together = 64;
+  constexpr std::size_t largest = std::numeric_limits<Index>::max(), n = simd::count_of<U>, together = 8 * n;
   const U last = static_cast<U>((rows < largest ? rows : largest + 1) - 1);
   std::size_t i = 0;
   // The sign of one of the two is set if x is negative, or larger than the last row: no comparison, so lanes can do it.
+  const simd::vector<U> limit = simd::all(last);
+  const auto signs = [=](std::size_t at) EBB_LAMBDA {
+    simd::vector<U> x;
+    std::memcpy(&x, index + at, sizeof x);
+    return x | (limit - x);
+  };
   for (; i + together <= count; i += together) {
-    U any = 0;
-    for (std::size_t j = 0; j < together; ++j) {
-      const U x = static_cast<U>(index[i + j]);
-      any = static_cast<U>(any | x | static_cast<U>(last - x));
+    simd::vector<U> any = signs(i), other = signs(i + n);
+    for (std::size_t j = 2 * n; j < together; j += 2 * n) {
+      any |= signs(i + j);
+      other |= signs(i + j + n);
     }
-    if (static_cast<Index>(any) < 0) break;
+    any |= other;
+    U bits = 0;
+    for (int lane = 0; lane < simd::count_of<U>; ++lane) bits = static_cast<U>(bits | any[lane]);
+    if (static_cast<Index>(bits) < 0) break;
   }
   for (; i < count; ++i)
     if (index[i] < 0 || static_cast<std::size_t>(index[i]) >= rows) return i;
   return count;
 }
 
+/// `bytes` bytes of a row. Short rows are copied in registers: a call of memcpy costs as much as they do.
+EBB_INLINE void copy_row(char* to, const char* from, std::size_t bytes) {
+  constexpr std::size_t size = simd::register_bytes, longest = 16 * size;
+  if (bytes < size || bytes > longest) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  const auto copy_at = [=](std::size_t i) EBB_LAMBDA {
+    simd::vector<char> x;
+    std::memcpy(&x, from + i, size);
+    std::memcpy(to + i, &x, size);
+  };
+  std::size_t i = 0;
+  for (; i + size <= bytes; i += size) copy_at(i);
+  if (i < bytes) copy_at(bytes - size);
+}
+
 /// Row i of the result is row index[i] of the source. Known: the bytes of a row, if they are known.
 template <std::size_t Known, class Index>
 EBB_INLINE void gather_rows_of(char* to, const char* from, const Index* index, std::size_t count, std::size_t row_bytes) {
   const std::size_t bytes = Known > 0 ? Known : row_bytes;
-  for (std::size_t i = 0; i < count; ++i, to += bytes) std::memcpy(to, from + static_cast<std::size_t>(index[i]) * bytes, bytes);
+  for (std::size_t i = 0; i < count; ++i, to += bytes) {
+    const char* const row = from + static_cast<std::size_t>(index[i]) * bytes;
+    if constexpr (Known > 0) std::memcpy(to, row, bytes);
+    else copy_row(to, row, bytes);
+  }
 }
 template <class Index>
 inline void gather_rows(void* to, const void* from, const Index* index, std::size_t count, std::size_t row_bytes) {
@@ -212,6 +242,53 @@ inline void gather_turned(void* to, const void* from, const Index* index, std::s
     case 2: return gather_turned_of<2>(out, in, index, count, row_bytes);
     case 4: return gather_turned_of<4>(out, in, index, count, row_bytes);
     default: return gather_turned_of<8>(out, in, index, count, row_bytes);
+  }
+}
+
+/// Row index[i] of the result is row i of the source, in rising order of i: of repeated indices the last one is written.
+template <std::size_t Known, class Index>
+EBB_INLINE void write_rows_of(char* to, const char* from, const Index* index, std::size_t count, std::size_t row_bytes) {
+  for (std::size_t i = 0; i < count; ++i, from += row_bytes) {
+    char* const row = to + static_cast<std::size_t>(index[i]) * row_bytes;
+    if constexpr (Known > 0) std::memcpy(row, from, Known);
+    else copy_row(row, from, row_bytes);
+  }
+}
+template <class Index>
+inline void write_rows(void* to, const void* from, const Index* index, std::size_t count, std::size_t row_bytes) {
+  char* const out = static_cast<char*>(to);
+  const char* const in = static_cast<const char*>(from);
+  switch (row_bytes) {
+    case 1: return write_rows_of<1>(out, in, index, count, 1);
+    case 2: return write_rows_of<2>(out, in, index, count, 2);
+    case 4: return write_rows_of<4>(out, in, index, count, 4);
+    case 8: return write_rows_of<8>(out, in, index, count, 8);
+    default: return write_rows_of<0>(out, in, index, count, row_bytes);
+  }
+}
+
+/// Combines row i of the source with row index[i] of the result, in rising order of i: to = combine(to, from), on elements and on lanes.
+/// `ordered` is the same for a `from` that is no NaN.
+template <element T, class Index>
+inline void combine_rows(T* to, const T* from, const Index* index, std::size_t count, std::size_t row_length, auto combine, auto ordered) {
+  using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+  const auto one = [combine](T& x, T y) EBB_LAMBDA { x = static_cast<T>(combine(static_cast<wide>(x), static_cast<wide>(y))); };
+  if (row_length == 1) {
+    for (std::size_t i = 0; i < count; ++i) {
+      T& x = to[index[i]];
+      if constexpr (std::is_floating_point_v<T>) {
+        if (from[i] == from[i]) [[likely]] x = ordered(x, from[i]);
+        else x = combine(x, from[i]);
+      } else one(x, from[i]);
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i, from += row_length) {
+    T* const row = to + static_cast<std::size_t>(index[i]) * row_length;
+    std::size_t j = 0;
+    if constexpr (full_width<T>)
+      for (; j + lane_count <= row_length; j += lane_count) combine(lanes<T>::load(row + j), lanes<T>::load(from + j)).store(row + j);
+    for (; j < row_length; ++j) one(row[j], from[j]);
   }
 }
 

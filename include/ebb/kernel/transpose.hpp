@@ -56,6 +56,24 @@ EBB_INLINE void transpose_lanes(vector<T> (&x)[N]) {
     transpose_lanes<Stages - 1, T>(x);
   }
 }
+/// Whether groups of Step elements are turned within lanes of 16 bytes: a register is loaded and stored in two halves, and nothing crosses
+/// its lanes in between.
+template <int Step, class T>
+inline constexpr bool fours_in_lanes = Step == 4 && sizeof(T) == 4 && count_of<T> == 8;
+template <class T = std::int32_t>
+EBB_INLINE vector<T> load_two(const char* low, const char* high) {
+  vector<T, 16> a, b;
+  std::memcpy(&a, low, sizeof a);
+  std::memcpy(&b, high, sizeof b);
+  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+template <class V>
+EBB_INLINE void store_two(char* low, char* high, V x) {
+  const auto a = __builtin_shufflevector(x, x, 0, 1, 2, 3), b = __builtin_shufflevector(x, x, 4, 5, 6, 7);
+  std::memcpy(low, &a, sizeof a);
+  std::memcpy(high, &b, sizeof b);
+}
+
 constexpr int log2_of(int n) { return n <= 1 ? 0 : 1 + log2_of(n / 2); }
 
 /// Swaps element j of x[i] and element i of x[j].
@@ -97,6 +115,12 @@ EBB_INLINE void part_groups(char* to, std::ptrdiff_t to_row, const char* from, s
   constexpr std::size_t n = simd::count_of<T>, bytes = sizeof(simd::vector<T>);
   std::size_t i = 0;
   [&]<int... C>(std::integer_sequence<int, C...>) EBB_LAMBDA {
+    if constexpr (simd::fours_in_lanes<Step, T>)
+      for (; i + n <= count; i += n, from += Step * bytes, to += bytes) {
+        simd::vector<T> x[] = {simd::load_two(from + C * 16, from + (C + 4) * 16)...};
+        simd::transpose_in_lanes<2, T>(x);
+        (std::memcpy(to + C * to_row, &x[C], bytes), ...);
+      }
     for (; i + n <= count; i += n, from += Step * bytes, to += bytes) {
       const simd::vector<T> x[] = {simd::load(reinterpret_cast<const T*>(from + C * bytes))...};
       const simd::vector<T> row[] = {simd::chosen<Step, C, 0, T>(x)...};
@@ -111,6 +135,13 @@ EBB_INLINE void join_groups(char* to, const char* from, std::ptrdiff_t from_row,
   constexpr std::size_t n = simd::count_of<T>, bytes = sizeof(simd::vector<T>);
   std::size_t i = 0;
   [&]<int... C>(std::integer_sequence<int, C...>) EBB_LAMBDA {
+    if constexpr (simd::fours_in_lanes<Step, T>)
+      for (; i + n <= count; i += n, from += bytes, to += Step * bytes) {
+        simd::vector<T> x[Step];
+        (std::memcpy(&x[C], from + C * from_row, bytes), ...);
+        simd::transpose_in_lanes<2, T>(x);
+        (simd::store_two(to + C * 16, to + (C + 4) * 16, x[C]), ...);
+      }
     for (; i + n <= count; i += n, from += bytes, to += Step * bytes) {
       simd::vector<T> x[Step];
       (std::memcpy(&x[C], from + C * from_row, bytes), ...);

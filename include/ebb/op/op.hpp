@@ -42,7 +42,7 @@ struct op_base {
   static constexpr domain accepts = domain::number;
   static constexpr bool heavy = false;
   static constexpr bool needs_elements = false;  // a reduction that has no result over zero elements
-  static constexpr bool names_places = false;    // the last operand holds indices along an axis of the result or of operand 0
+  static constexpr bool names_places = false;    // operand 1, or the only one, holds indices along an axis of the result or of operand 0
   // An op may declare `asker`, the name of the function that emits it: errors about its operands then name that function.
 };
 

@@ -105,27 +105,33 @@ void gather_whole(const Call& c) {
 /// Whether an op combines the elements with the same index by its identity and value. Other scatters add them.
 template <class Op, class T>
 concept combining_scatter = requires { Op::template identity<T>(); };
+/// Whether that has a quicker form for elements that are no NaN.
+template <class Op>
+concept extremum_scatter = requires(float x) { Op::ordered(x, x); };
+/// Whether its result is operand 2 with some rows written.
+template <class Op>
+concept writing_scatter = requires { requires Op::writes; };
 
 template <class Op, class T>
 void scatter_whole(const whole_call& c) {
   const int own = static_cast<int>(c.attr[0]);
   const std::size_t row = c.result.volume(own + 1, c.result.rank), all_rows = c.result.e[own] * row;
   if (c.result.volume() == 0) return;
-  if constexpr (combining_scatter<Op, T>) std::fill_n(static_cast<T*>(c.out), c.result.volume(), from_cell<T>(c.op->identity));
+  if constexpr (writing_scatter<Op>) std::memcpy(c.out, c.in[2], c.result.volume() * sizeof(T));
+  else if constexpr (combining_scatter<Op, T>) std::fill_n(static_cast<T*>(c.out), c.result.volume(), from_cell<T>(c.op->identity));
   else std::memset(c.out, 0, c.result.volume() * sizeof(T));
   const auto add = [&](T* to, const T* from, const auto* rows, std::size_t count) {
-    if constexpr (combining_scatter<Op, T>)
-      for (std::size_t i = 0; i < count * row; ++i) {
-        using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
-        T& x = to[static_cast<std::size_t>(rows[i / row]) * row + i % row];
-        x = static_cast<T>(Op::value(static_cast<wide>(x), static_cast<wide>(from[i])));
-      }
-    else if constexpr (!std::is_same_v<T, bool>) kernel::add_rows(to, from, rows, count, row);
-    else
-      for (std::size_t i = 0; i < count * row; ++i) {
-        bool& x = to[static_cast<std::size_t>(rows[i / row]) * row + i % row];
-        x = x || from[i];
-      }
+    if constexpr (writing_scatter<Op>) kernel::write_rows(to, from, rows, count, row * sizeof(T));
+    else if constexpr (combining_scatter<Op, T>) {
+      constexpr auto combine = [](auto x, auto y) EBB_LAMBDA { return Op::value(x, y); };
+      if constexpr (std::is_floating_point_v<T> && extremum_scatter<Op>)
+        kernel::combine_rows(to, from, rows, count, row, combine, [](auto x, auto y) EBB_LAMBDA { return Op::ordered(x, y); });
+      else kernel::combine_rows(to, from, rows, count, row, combine, combine);
+    } else if constexpr (!std::is_same_v<T, bool>) kernel::add_rows(to, from, rows, count, row);
+    else {
+      constexpr auto either = [](bool x, bool y) EBB_LAMBDA { return x || y; };
+      kernel::combine_rows(to, from, rows, count, row, either, either);
+    }
   };
   with_rows(c, [&](std::size_t n, auto rows, std::size_t count) {
     T* const to = static_cast<T*>(c.out) + n * all_rows;

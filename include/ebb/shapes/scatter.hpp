@@ -68,16 +68,46 @@ constexpr operand<std::int64_t> last_places(operand<I> indices, const shape& to,
   return {&g, emit_as<op::scatter_max<I, F>, std::int64_t>(g, g.intern(g.syms.find(to)), {places.id, indices.id}, {own})};
 }
 constexpr operand<bool> is_written(operand<std::int64_t> places) { return emit_on<op::greater_equal>({}, places, literal_like(places, 0)); }
-constexpr operand<std::int64_t> or_first(operand<std::int64_t> places) { return emit_on<op::maximum>({}, places, literal_like(places, 0)); }
 
-/// x with `replacement` where something is written; without elements to write there is nothing to read them from.
-template <class F, class T>
-constexpr operand<T> with_last(operand<T> x, operand<T> u, operand<std::int64_t> places, int axis) {
-  // One more element after the last: an array without elements has one to read too.
-  graph& g = *x.g;
-  const int length = g.syms.derive(extent_rule::sum, u.extent(axis), 1);
-  const auto padded = place_in(u, {axis, 0}, g.intern(g.syms.find(with_extent(u.extents(), axis, length))));
-  return emit_on<op::where>({}, is_written(places), emit_on<op::gather<std::int64_t, F>, T>({axis}, padded, or_first(places)), x);
+
+}  // namespace ebb::inline EBB_ABI::functions
+
+namespace ebb::inline EBB_ABI::op {
+
+/// Operand 2 with the rows of operand 0 written at the indices in operand 1, in rising order: of equal indices the last one is there, and
+/// it alone gets the gradient. attr 0, F: as for gather.
+/// Shape: operand 2's.   Saves: indices.   Error: exact.
+template <class I, class F = functions::take>
+struct put : by_rows<I> {
+  static constexpr std::string_view name = "put", asker = short_name_of<F>();
+  static constexpr kind what = kind::scatter;
+  static constexpr int arity = 3;
+  static constexpr bool writes = true;
+  template <class T>
+  static constexpr T identity() {
+    return T(0);
+  }
+  static constexpr auto value(auto, auto x) { return x; }
+  template <class T>
+  static constexpr auto pull(operand<T> g, operand<T> u, operand<I> indices, operand<T>, operand<T> out) {
+    const int own = static_cast<int>(out.attribute(0)), rank = out.rank();
+    const auto places = functions::last_places<F>(indices, axes_between(out.extents(), 0, own + 1), own);
+    const auto written = repeat(functions::is_written(places), out, axis_run(own + 1, rank));
+    const auto number = index_along<std::int64_t>(*g.g, indices.shape_number(), own);
+    const auto is_last = emit_on<equal>({}, emit_on<gather<I, F>, std::int64_t>({own}, places, indices), number);
+    const auto there = emit_on<gather<I, F>, T>({own}, g, indices), zero = literal_like(there, 0);
+    return grads(emit_on<where>({}, repeat(is_last, u, axis_run(own + 1, rank)), there, zero), nothing,
+                 emit_on<where>({}, written, literal_like(g, 0), g));
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::op
+
+namespace ebb::inline EBB_ABI::functions {
+
+template <class F, class T, class I>
+constexpr operand<T> with_written(operand<T> x, operand<I> indices, operand<T> u, int own) {
+  return {x.g, emit_as<op::put<I, F>, T>(*x.g, x.shape_number(), {u.id, indices.id, x.id}, {own})};
 }
 
 template <int Axis>
@@ -85,7 +115,7 @@ struct scatter {
   static constexpr std::string_view name = "scatter";
   static constexpr auto apply(auto x, auto indices, auto u) {
     return with_elements_at<Axis, 498>::apply(x, indices, u, [](auto to, auto i, auto v, int own) {
-      return with_last<scatter<0>>(to, v, last_places<scatter<0>>(i, to.extents(), own), own);
+      return with_written<scatter<0>>(to, i, v, own);
     });
   }
 };
@@ -137,17 +167,10 @@ template <int Axis>
 struct index_copy {
   static constexpr std::string_view name = "index_copy";
   static constexpr auto apply(auto x, auto indices, auto u) {
-    return with_parts_at<Axis, 498>::apply(x, indices, u, []<class T>(operand<T> to, auto at, operand<T> parts, int axis) {
+    return with_parts_at<Axis, 498>::apply(x, indices, u, [](auto to, auto at, auto parts, int axis) {
       graph& g = *to.g;
-      symbols& s = g.syms;
-      const auto places = last_places<index_copy<0>>(at, axes_between(to.extents(), axis, axis + 1), 0);
-      const int number = g.intern(s.find(axes_between(to.extents(), 0, axis + 1)));
-      const auto written = ebb::broadcast_to(is_written(places), to.shape_number(), ~(std::int64_t{1} << axis) & axis_run(0, to.rank()));
-      const auto each = ebb::broadcast_to(or_first(places), number, axis_run(0, axis));
-      const int length = s.derive(extent_rule::sum, parts.extent(axis), 1);
-      const auto padded = place_in(parts, {axis, 0}, g.intern(s.find(with_extent(parts.extents(), axis, length))));
-      const auto taken = emit_on<op::gather<std::int64_t, index_copy<0>>, T>({axis}, padded, each);
-      return emit_on<op::where>({}, written, taken, to);
+      const auto each = ebb::broadcast_to(at, g.intern(g.syms.find(axes_between(parts.extents(), 0, axis + 1))), axis_run(0, axis));
+      return with_written<index_copy<0>>(to, each, parts, axis);
     });
   }
 };

@@ -33,24 +33,14 @@ struct extremum_at : by_rows<I> {
 
 /// The largest of the rows of operand 0 with one index in operand 1; the lowest value where there is none.
 template <class I, class F = functions::take>
-struct scatter_max : extremum_at<I, F> {
+struct scatter_max : extremum_at<I, F>, larger {
   static constexpr std::string_view name = "scatter_max";
-  template <class T>
-  static constexpr T identity() {
-    return lowest<T>;
-  }
-  static constexpr auto value(auto largest, auto x) { return lane::maximum(x, largest); }
 };
 
 /// The smallest of the rows of operand 0 with one index in operand 1; the highest value where there is none.
 template <class I, class F = functions::take>
-struct scatter_min : extremum_at<I, F> {
+struct scatter_min : extremum_at<I, F>, smaller {
   static constexpr std::string_view name = "scatter_min";
-  template <class T>
-  static constexpr T identity() {
-    return highest<T>;
-  }
-  static constexpr auto value(auto least, auto x) { return lane::minimum(x, least); }
 };
 
 }  // namespace ebb::inline EBB_ABI::op

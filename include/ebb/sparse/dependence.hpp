@@ -275,7 +275,8 @@ class dependence_finder {
   constexpr element_sets by_index(int k, const extent_list& out, std::size_t n) {
     const bool gathers = g_.op(k).what == kind::gather;
     const int names = g_.operand(k, 1), own = static_cast<int>(g_.eq[k].attr[0]);
-    if (!known_.is_known(names)) return by_blocks(k, n, out.volume(0, own), 1);
+    const bool writes = g_.eq[k].count > 2;  // of equal indices the last; else operand 2 stays
+    if (!known_.is_known(names)) return by_blocks(k, n, out.volume(0, own), writes ? 3 : 1);
     const extent_list x = gathers ? extents(g_.operand(k, 0)) : out, index = extents(names);
     const std::size_t width = x.volume(own + 1, x.rank), count = index.volume(own, index.rank), rows = x.e[own];
     const cell_array& place = known_.value(names);
@@ -290,6 +291,8 @@ class dependence_finder {
     if (gathers) return taken(k, n, [&](std::size_t i) { return std::pair(0, among_rows(i)); });
     std::vector<std::vector<std::size_t>> from(n);
     for (std::size_t i = 0; i < in(k, 0).size(); ++i) from[among_rows(i)].push_back(i);
+    if (writes)
+      return taken(k, n, [&](std::size_t i) { return from[i].empty() ? std::pair(2, i) : std::pair(0, from[i].back()); });
     return one_by_one(n, [&](std::size_t i) {
       bool zero = g_.op(k).computes == arithmetic::sum || g_.op(k).scalar == nullptr;
       for (const std::size_t j : from[i]) {
