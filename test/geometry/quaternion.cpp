@@ -130,4 +130,28 @@ TEST_CASE("slerp goes the shorter way at constant speed, and is smooth where its
   CHECK((middle(0) == Approx(std::cos(0.125)) && middle(2) == Approx(std::sin(0.125))));
 }
 
+TEST_CASE("a NaN stays in its row of quaternions; no rows give none; zeros and the identity are exact") {
+  rows_apart([](auto x) {
+    const auto q = ebb::slice<-1, 0, 4>(x), r = ebb::slice<-1, 4, 8>(x);
+    const auto v = ebb::slice<-1, 8, 11>(x);
+    const auto t = ebb::select<-1, 11>(x);
+    return std::tuple(ebb::quaternion_conjugate(q), ebb::quaternion_exp(v), ebb::quaternion_from_axis_angle(v, t), ebb::quaternion_from_euler<"xyz">(v),
+                      ebb::quaternion_from_matrix(ebb::quaternion_to_matrix(r)), ebb::quaternion_inverse(q), ebb::quaternion_normalize(q),
+                      ebb::quaternion_product(q, r), ebb::quaternion_rotate(q, v), ebb::quaternion_to_matrix(r), ebb::slerp(q, r, t));
+  }, "qqqqrrrrvvvt", {"q", "v", "vt", "v", "r", "q", "q", "qr", "qv", "r", "qrt"});
+  using four = ebb::tensor<double, 4>;
+  using three = ebb::tensor<double, 3>;
+  const four one{1, 0, 0, 0}, q{0.5, -0.5, 0.5, 0.5};
+  const three zero{0, 0, 0}, v{1, -2, 3};
+  CHECK((ebb::all_equal(ebb::quaternion_exp(zero), one) && ebb::all_equal(ebb::quaternion_from_euler<"ZYX">(zero), one)));
+  CHECK((ebb::all_equal(ebb::quaternion_from_axis_angle(v, 0.0), one) && ebb::all_equal(ebb::quaternion_product(one, q), q)));
+  CHECK((ebb::all_equal(ebb::quaternion_product(q, one), q) && ebb::all_equal(ebb::quaternion_conjugate(one), one)));
+  CHECK((ebb::all_equal(ebb::quaternion_rotate(one, v), v) && ebb::all_equal(ebb::slerp(q, q, 0.25), q)));
+  const auto identity = ebb::quaternion_to_matrix(one);
+  for (std::size_t i = 0; i < 9; ++i) CHECK(identity.data()[i] == (i % 4 == 0 ? 1 : 0));
+  CHECK(ebb::all_equal(ebb::quaternion_from_matrix(identity), one));
+  for (std::size_t i = 0; i < 4; ++i)
+    CHECK((std::isnan(ebb::quaternion_inverse(four{0, 0, 0, 0})(i)) && std::isnan(ebb::quaternion_normalize(four{0, 0, 0, 0})(i))));
+}
+
 }  // namespace
