@@ -261,4 +261,16 @@ TEST_CASE("lengths by a Cholesky factor are those of the inverse, for all shapes
   }, 1e-13L, 1e-9L);
 }
 
+TEST_CASE("mahalanobis of zeros, of infinities and NaN, of empty batches") {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const ebb::tensor<double, 2, 2> l{{2, 0}, {1, 0.5}};
+  CHECK(ebb::mahalanobis(ebb::tensor<double, 2>{0, 0}, l) == 0);
+  CHECK(ebb::mahalanobis(ebb::tensor<double, 2>{0, -inf}, l) == inf);
+  CHECK(ebb::mahalanobis(ebb::tensor<double, 2>{inf, 0}, l) == inf);
+  // A NaN stays in its row.
+  const auto each = ebb::mahalanobis(ebb::tensor<double, 3, 2>{{2, 1}, {1, nan}, {2, 2}}, l);
+  CHECK((each(0) == 1 && std::isnan(each(1)) && each(2) == 5));
+  CHECK(ebb::mahalanobis(ebb::tensor<double, dyn, dyn>(0, 2), l).size() == 0);
+}
+
 }  // namespace

@@ -1,6 +1,6 @@
 // test/op/like.cpp — extents in traced functions, indices along an axis, and arrays with the extents of another, static and dyn.
 // SPDX-License-Identifier: BSL-1.0
-#include "../catch.hpp"
+#include "../linalg/oracle.hpp"
 
 #include <ebb/ebb.hpp>
 
@@ -180,6 +180,38 @@ TEST_CASE("extents and arrays like another work in map, in regions and on the ta
     CHECK(s.grad().item() == 6);
     CHECK(ebb::extent<0>(v) == 3);
   }
+}
+
+TEST_CASE("arrays with the extents of another have the first and second derivatives of their formulas") {
+  // Each element of full_like is the cube of the sum; ones_like and zeros_like read no element.
+  const auto f = [](auto x) {
+    const auto total = ebb::sum(x);
+    const auto filled = ebb::full_like(x, total * total * total) * x + ebb::ones_like(x * x) * x * x + ebb::zeros_like(x) * x * x;
+    return ebb::reshape_like(filled, ebb::transpose(x)) * ebb::transpose(x);
+  };
+  const auto oracle = [](const linalg_test::long_numbers& x) {
+    long double total = 0;
+    for (const long double e : x) total += e;
+    linalg_test::long_numbers r;
+    for (std::size_t i = 0; i < 6; ++i) r.push_back((total * total * total * x[i] + x[i] * x[i]) * x[i % 2 * 3 + i / 2]);
+    return r;
+  };
+  const auto x = linalg_test::random_numbers(6, 3);
+  const auto extents = linalg_test::extents_of({2, 3});
+  linalg_test::against_differences<ebb::term<double, 2, 3>>("static", f, x, extents, oracle, 1e-9L, 1e-5L);
+  linalg_test::against_differences<ebb::term<double, dyn, dyn>>("dyn", f, x, extents, oracle, 1e-9L, 1e-5L);
+}
+
+TEST_CASE("broadcast_like repeats an array to the extents of another, and sums gradients over the copies") {
+  const ebb::tensor<double, 3> row{1, -2, 3};
+  const ebb::tensor<double, 2, 1> column{4, 5};
+  CHECK(ebb::all_equal(ebb::broadcast_like(row, m), matrix{{1, -2, 3}, {1, -2, 3}}));
+  CHECK(ebb::all_equal(any(ebb::compile([](auto x, auto y) { return ebb::broadcast_like(x, y); })(column, any(m))), any{{4, 4, 4}, {5, 5, 5}}));
+  CHECK(ebb::broadcast_like(row, any(0, 3)).size() == 0);
+  const auto loss = [](auto x, auto y) { return ebb::sum(ebb::square(ebb::broadcast_like(x, y)) * y); };
+  CHECK(ebb::all_equal(ebb::grad<0>(loss)(row, m), ebb::tensor<double, 3>{2 * 5., -4 * 7., 6 * 9.}));
+  CHECK(ebb::all_equal(ebb::grad<0>(loss)(column, any(m)), ebb::tensor<double, 2, 1>{8 * 6., 10 * 15.}));
+  CHECK(ebb::all_equal(ebb::hvp<0>(loss)(row, m, row), ebb::tensor<double, 3>{2 * 5., -4 * 7., 6 * 9.}));
 }
 
 }  // namespace
