@@ -7,6 +7,7 @@
 #include "plan/step.hpp"
 #include "plan/view.hpp"
 #include "plan/band.hpp"
+#include "plan/readers.hpp"
 #include "plan/fuse.hpp"
 #include "plan/memory.hpp"
 #include "plan/onto.hpp"

@@ -100,24 +100,34 @@ TEST_CASE("with arguments extents are numbers") {
         std::string::npos);
 }
 
-TEST_CASE("points of three numbers are turned, and run as one loop") {
+TEST_CASE("points of four numbers are turned, those of three are read where they lie, and one loop runs along all") {
   constexpr auto f = [](auto p, auto q) { return ebb::map([](auto a, auto b) { return ebb::sum(ebb::square(a - b)) * a[0]; }, p, q); };
-  CHECK(ebb::explain<explained_points, explained_points>(f).text() ==
-        "3 steps, 9*n operations\n"
-        "reads 48*n bytes, writes 28*n bytes; arguments have 24*n bytes, results 4*n bytes\n"
-        "keeps 24 bytes a row between steps, for some rows at a time\n"
+  using wide_points = ebb::tensor<float, ebb::dyn, 4>;
+  CHECK(ebb::explain<wide_points, wide_points>(f).text() ==
+        "3 steps, 12*n operations\n"
+        "reads 64*n bytes, writes 36*n bytes; arguments have 32*n bytes, results 4*n bytes\n"
+        "keeps 32 bytes a row between steps, for some rows at a time\n"
         "the next 3 steps run on some of the n rows at a time: what they keep stays in the cache\n"
-        "step 0: turns [n, 3] into 3 arrays, so that lanes run along rows\n"
-        "  reads 12*n bytes: argument 0\n"
-        "  writes 12*n bytes\n"
-        "step 1: turns [n, 3] into 3 arrays, so that lanes run along rows\n"
-        "  reads 12*n bytes: argument 1\n"
-        "  writes 12*n bytes\n"
+        "step 0: turns [n, 4] into 4 arrays, so that lanes run along rows\n"
+        "  reads 16*n bytes: argument 0\n"
+        "  writes 16*n bytes\n"
+        "step 1: turns [n, 4] into 4 arrays, so that lanes run along rows\n"
+        "  reads 16*n bytes: argument 1\n"
+        "  writes 16*n bytes\n"
         "step 2: a loop over [n]\n"
+        "  fuses 4 sub, 4 square, 3 add, mul\n"
+        "  12 operations an element\n"
+        "  lanes run along n elements\n"
+        "  reads 32*n bytes: 4 parts of f32[4, n] of step 0, 4 parts of f32[4, n] of step 1\n"
+        "  writes 4*n bytes\n");
+  CHECK(ebb::explain<explained_points, explained_points>(f).text() ==
+        "1 step, 9*n operations\n"
+        "reads 24*n bytes, writes 4*n bytes; arguments have 24*n bytes, results 4*n bytes\n"
+        "step 0: a loop over [n]\n"
         "  fuses 3 sub, 3 square, 2 add, mul\n"
         "  9 operations an element\n"
         "  lanes run along n elements\n"
-        "  reads 24*n bytes: 3 parts of f32[3, n] of step 0, 3 parts of f32[3, n] of step 1\n"
+        "  reads 24*n bytes: 3 parts of argument 0, 3 parts of argument 1\n"
         "  writes 4*n bytes\n");
 }
 

@@ -116,7 +116,7 @@ TEST_CASE("who else reads an operand decides whether it is copied") {
     const ebb::plan p = ebb::make_plan(test::build([&](test::builder& b) { return f(b); }));
     CHECK(counts_of(p) == counts_of(moves, 0, views));
   };
-  check([](auto& b) { const auto x = sliced(b.in({6, 40}), {1, 2}, 6, 20); return b.returns(times(x, b.in({20, 4})), -x); }, 0, 1);
+  check([](auto& b) { const auto x = sliced(b.in({6, 40}), {1, 2}, 6, 20); return b.returns(times(x, b.in({20, 4})), -x); }, 0, 2);
   check([](auto& b) { const auto x = sliced(b.in({6, 20}), {1, 2}, 6, 3); return b.returns(times(x, b.in({3, 4})), -x); }, 1, 0);
   check([](auto& b) { const auto x = sliced(b.in({6, 20}), {1, 2}, 6, 3); return b.returns(times(x, b.in({3, 4})), x); }, 1, 0);
   check([](auto& b) { const auto x = turned(b.in({3, 6}), 1, 0); return b.returns(times(x, b.in({3, 4})), -x); }, 1, 0);
@@ -130,7 +130,7 @@ TEST_CASE("products write pieces of joined arrays, and permutations, where they 
   const auto check = [](auto&& f, int moves, int in_place, int views) { CHECK(counts_of(plan_of(f)) == counts_of(moves, in_place, views)); };
   const auto beside = [](auto... x) { return ebb::emit_on<ebb::op::concat>({1}, x...); };
   check([&](auto& b) { return beside(times(b.in({6, 5}), b.in({5, 3})), times(b.in({6, 7}), b.in({7, 2}))); }, 1, 1, 2);
-  check([&](auto& b) { const auto x = b.in({n, 20}); return beside(times(x, b.in({20, 3})), -x); }, 1, 1, 1);
+  check([&](auto& b) { const auto x = b.in({n, 20}); return beside(times(x, b.in({20, 3})), -x); }, 1, 1, 2);
   check([&](auto& b) { return beside(times(b.in({6, 5}), b.in({5, 1})), times(b.in({6, 7}), b.in({7, 2}))); }, 1, 0, 1);  // a column
   check([&](auto& b) { const auto x = times(b.in({6, 5}), b.in({5, 3})); return beside(x, x); }, 1, 0, 0);
   check([&](auto& b) { const auto x = times(b.in({6, 5}), b.in({5, 3})); return beside(x, -x); }, 1, 0, 0);  // a loop reads it

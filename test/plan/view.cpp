@@ -1,5 +1,6 @@
 // test/plan/view.cpp — arrays that lie in other arrays: which moves copy nothing, why the others copy, and random programs of moves.
 // SPDX-License-Identifier: BSL-1.0
+// covers: view.hpp readers.hpp
 #include <ebb/exec/blocks.hpp>
 #include <ebb/graph/print.hpp>
 #include <ebb/pass/pipeline.hpp>
@@ -62,7 +63,8 @@ TEST_CASE("slices of leading rows are no steps, others copy and say why") {
   check_move([](auto& b) { return -sliced(b.in({m, n, 16}), {1, -1, -1}, m, n, 16); }, 0, why::none, 1);
   check_move([](auto& b) { return -sliced(b.in({n, 16}), {1, -1, -1}, n, 16); }, 0, why::none, 1);  // lanes are loaded backwards
   check_move([](auto& b) { return ebb::emit_on<ebb::op::sum>({0, 1}, -sliced(b.in({n}), {0, -1, -1}, n)); }, 0, why::none, 1);
-  check_move([](auto& b) { return -sliced(b.in({6, 32}), {1, 0, 2}, 6, 16); }, 1, why::step, 0);
+  check_move([](auto& b) { return -sliced(b.in({6, 32}), {1, 0, 2}, 6, 16); }, 0, why::none, 1);  // lanes take every second element
+  check_move([](auto& b) { return -sliced(b.in({6, 32}), {1, 0, 2}, 6, 15); }, 1, why::step, 0);  // too short for lanes
   check_move([](auto& b) { return ebb::emit_on<ebb::op::sum>({0, 2}, -sliced(b.in({n, 16}), {1, -1, -1}, n, 16)); }, 1, why::step, 0);
   check_move([](auto& b) { return ebb::emit_on<ebb::op::sum>({0, 2}, -sliced(b.in({n, 16}), {0, -1, -1}, n, 16)); }, 1, why::step, 0);
   check_move([](auto& b) { return ebb::emit_on<ebb::op::sum>({1, 2}, -sliced(b.in({n, 16}), {0, -1, -1}, n, 16)); }, 0, why::none, 1);
@@ -70,6 +72,61 @@ TEST_CASE("slices of leading rows are no steps, others copy and say why") {
   check_move([](auto& b) {
     const auto x = sliced(b.in({6, 5}), {0, 1}, 5, 5);
     return -sliced(x, {0, 1}, 4, 5);
+  }, 0, why::none, 2);
+}
+
+TEST_CASE("loops read columns, steps and permutations where they lie, as often as the rule allows") {
+  const auto turned = [](auto x, auto... axes) {
+    const int order[] = {axes...};
+    return ebb::emit_on<ebb::op::permute>({ebb::pack_axes(order, sizeof...(axes))}, x);
+  };
+  const auto sum = [](auto x) { return ebb::emit_on<ebb::op::sum>({0, x.rank()}, x); };
+  const auto everywhere = [](auto number, auto x) {
+    return ebb::broadcast_to(number, x.shape_number(), (std::int64_t{1} << x.rank()) - 1);
+  };
+  check_move([](auto& b) { return -sliced(b.in({n, 64}), {1, 5}, n, 1); }, 0, why::none, 1);
+  check_move([](auto& b) { return -sliced(b.in({n, m}), {1, 5}, n, 1); }, 0, why::none, 1);
+  check_move([](auto& b) { return -sliced(b.in({15, 64}), {1, 5}, 15, 1); }, 1, why::axis, 0);  // too short for lanes
+  check_move([&](auto& b) { return sum(sliced(b.in({n, 64}), {1, 5}, n, 1)); }, 0, why::none, 1);
+  check_move([](auto& b) {
+    const auto x = sliced(b.in({n, 64}), {1, 5}, n, 1);
+    return -ebb::reshape_to(x, b.g.intern(ebb::shape{1, {n}}));
+  }, 0, why::none, 1);
+  check_move([](auto& b) {  // one number for each row
+    const auto x = b.in({n, 64});
+    const auto column = ebb::reshape_to(sliced(x, {1, 5}, n, 1), b.g.intern(ebb::shape{1, {n}}));
+    return x - ebb::broadcast_to(column, x.shape_number(), 2);
+  }, 0, why::none, 1);
+  check_move([](auto& b) {  // a row for each number would be read with a step each time
+    const auto x = b.in({m, n});
+    const auto column = ebb::reshape_to(sliced(b.in({n, 64}), {1, 5}, n, 1), b.g.intern(ebb::shape{1, {n}}));
+    return x - ebb::broadcast_to(column, x.shape_number(), 1);
+  }, 1, why::axis, 0);
+  check_move([&](auto& b) {  // a column in two loops
+    const auto x = sliced(b.in({n, 64}), {1, 5}, n, 1);
+    return x * everywhere(sum(x), x);
+  }, 1, why::often, 0);
+  check_move([&](auto& b) {  // a short step in two loops
+    const auto x = sliced(b.in({32}), {0, 0, 2}, 16);
+    return x * everywhere(sum(x), x);
+  }, 0, why::none, 1);
+  check_move([&](auto& b) {  // in three
+    const auto x = sliced(b.in({32}), {0, 0, 2}, 16), y = x * everywhere(sum(x), x);
+    return x * everywhere(sum(y), x);
+  }, 1, why::often, 0);
+  check_move([&](auto& b) {  // a step reads it, too
+    const auto x = sliced(b.in({n, 64}), {1, 5}, n, 1);
+    return x + ebb::emit_on<ebb::op::concat>({0}, x);
+  }, 2, why::axis, 1);
+  check_move([&](auto& b) { return -turned(b.in({n, 3}), 1, 0); }, 0, why::none, 1);
+  check_move([&](auto& b) { return -turned(b.in({n, 4}), 1, 0); }, 1, why::permutation, 0);
+  check_move([&](auto& b) { return -turned(b.in({n, m}), 1, 0); }, 1, why::permutation, 0);
+  check_move([&](auto& b) { return -turned(b.in({n, 5, 16}), 1, 0, 2); }, 0, why::none, 1);
+  check_move([&](auto& b) { return -turned(b.in({n, 5, 15}), 1, 0, 2); }, 1, why::permutation, 0);
+  check_move([&](auto& b) { return turned(b.in({n, 5, 16}), 1, 0, 2); }, 1, why::permutation, 0);  // a result
+  check_move([&](auto& b) {  // a component of what is taken apart
+    const auto x = turned(b.in({n, 3}), 1, 0), y = sliced(x, {0, 0}, 1, n), z = sliced(x, {0, 2}, 1, n);
+    return y * z;
   }, 0, why::none, 2);
 }
 
@@ -154,10 +211,11 @@ TEST_CASE("random programs of moves have the bits of scalar runs") {
       for (const ebb::plan_buffer& b : plan.buffers) views += b.is == role::part && plan.buffers[b.whole].is == role::argument;
       blocks += plan.blocks.count > 0;
       for (const ebb::nest_load& x : plan.loads) {
-        apart += x.whole >= 0;
-        stepped += x.step != 1;
+        if (x.view < 0) continue;
+        ++apart;
+        for (const ebb::extent_product& e : plan.views[x.view].along) stepped += !e.is(0) && !e.is(1);
       }
-      for (const ebb::nest_store& x : plan.stores) written_apart += x.whole >= 0;
+      for (const ebb::nest_store& x : plan.stores) written_apart += x.view >= 0;
       const ebb::vec<std::size_t> more = ebb::symbol_values(g, p.arguments);
       ebb::block_program program(g, plan, 64);
       const auto run = [&](void* const* from, void* const* to) { program.run(from, to, more.data()); };

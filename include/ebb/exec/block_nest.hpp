@@ -78,10 +78,12 @@ class block_nest {
       if (reduce(i).run) return true;
     return false;
   }
-  /// Whether lanes are loaded backwards.
-  bool is_backwards(const nest_load& x) const { return x.whole >= 0 && x.step != 1 && n_->axis[inner()] == x.axis; }
+  /// Whether lanes are loaded with a step, or backwards.
+  bool has_step(const nest_load& x) const {
+    return x.view >= 0 && (x.along >> inner() & 1) && !p_->views[x.view].along[inner()].is(1);
+  }
   bool is_array(int i) const {
-    return load(i).source == nest_load::from::array && (load(i).along >> inner() & 1) && !is_backwards(load(i));
+    return load(i).source == nest_load::from::array && (load(i).along >> inner() & 1) && !has_step(load(i));
   }
   std::ptrdiff_t constant_bytes() const { return static_cast<std::ptrdiff_t>(block_ * 8); }
 
@@ -141,25 +143,18 @@ class block_nest {
       if (along >> k & 1) size *= extent_[k];
     return static_cast<std::ptrdiff_t>(size);
   }
-  /// The same for load i.
-  EBB_ONCE std::ptrdiff_t stride_of_load(int i, int l) const {
-    const nest_load& x = load(i);
-    return stride_apart(x, stride(size_of(x.to.type), x.along, l) * (x.whole >= 0 && n_->axis[l] == x.axis ? x.step : 1), l);
+  /// The same, but with the strides of that view if there is one.
+  EBB_ONCE std::ptrdiff_t stride_of(int number, dtype type, int along, int l) const {
+    const std::size_t size = size_of(type);
+    return number < 0 ? stride(size, along, l) : p_->views[number].along[l].value(symbol_) * static_cast<std::ptrdiff_t>(size);
   }
-  /// The same for x, a load or a store, if `r` is right for adjacent rows.
-  template <class X>
-  std::ptrdiff_t stride_apart(const X& x, std::ptrdiff_t r, int l) const {
-    if (x.whole < 0 || r == 0 || n_->axis[l] >= x.axis) return r;
-    const int axis = x.axis;
-    const auto extent = [&](const shape& s) { return static_cast<std::ptrdiff_t>(extent_value(s.e[axis], symbol_)); };
-    return (x.one_row ? r : r / extent(g_->shapes[n_->shape])) * extent(g_->shapes[x.whole]);
-  }
+  EBB_ONCE std::ptrdiff_t stride_of_load(int i, int l) const { return stride_of(load(i).view, load(i).to.type, load(i).along, l); }
   /// Moves all pointers by `count` indices of loop l.
   EBB_ONCE void advance(int l, std::ptrdiff_t count) {
     for (int i = 0; i < in_.size(); ++i)
       if (load(i).source == nest_load::from::array) in_[i] += count * stride_of_load(i, l);
     for (int i = 0; i < red_.size(); ++i) red_[i] += count * stride(size_of(reduce(i).type), kept_loops(*n_, reduce(i)), l);
-    for (int i = 0; i < out_.size(); ++i) out_[i] += count * stride_apart(store(i), stride(size_of(store(i).from.type), all_loops(), l), l);
+    for (int i = 0; i < out_.size(); ++i) out_[i] += count * stride_of(store(i).view, store(i).from.type, all_loops(), l);
     index_[l] += static_cast<std::size_t>(count);
   }
 
@@ -217,7 +212,7 @@ class block_nest {
     for (int i = 0; i < in_.size(); ++i) {
       const nest_load& x = load(i);
       if (!(x.along >> inner() & 1)) continue;
-      if (is_backwards(x)) copy_backwards(x, in_[i] + static_cast<std::ptrdiff_t>(j * size_of(x.to.type)) * x.step, n);
+      if (has_step(x)) copy_with_step(x, in_[i], stride_of_load(i, inner()), j, n);
       else if (x.source == nest_load::from::array) at(x.to) = const_cast<char*>(in_[i]) + j * size_of(x.to.type);
       if (x.source == nest_load::from::index) fill_indices(at(x.to), x.to.type, index_[inner()] + j, 1, n);
     }
@@ -234,13 +229,13 @@ class block_nest {
       std::memcpy(out_[i] + j * size, at(store(i).from), n * size);
     }
   }
-  EBB_ONCE void copy_backwards(const nest_load& x, const char* from, std::size_t n) {
+  EBB_ONCE void copy_with_step(const nest_load& x, const char* row, std::ptrdiff_t bytes, std::size_t j, std::size_t n) {
     strided_copy box;
     box.rank = 1;
     box.extent[0] = n;
-    box.from[0] = x.step;
+    box.from[0] = p_->views[x.view].along[inner()].value(symbol_);
     box.to[0] = 1;
-    kernel::copy(box, from, at(x.to), size_of(x.to.type));
+    kernel::copy(box, row + bytes * static_cast<std::ptrdiff_t>(j), at(x.to), size_of(x.to.type));
   }
   EBB_ONCE void add_to_rows(std::size_t j, std::size_t n) {
     for (int i = 0; i < red_.size(); ++i) {

@@ -5,7 +5,8 @@
 // Advice follows from a decision of the planner or of a pass, which is asked: copy_reason says why a step copies, component_form which
 // axes are short, component_clusters which equations have a rule for components. There is advice only where a rewrite of the function, or
 // of the types of its arguments, takes the cost away:
-//   a slice, concat or pad along an axis that is not the first one    static extents make its parts components; or the axis goes first
+//   a slice, concat or pad along an axis that is not the first one, and a column that several loops read
+//                   static extents make its parts components; or the axis goes first
 //   a permutation   that a gather or a product reads, or a reduction alone
 //   a concat        with a piece between two of dyn extents
 //   a slice         that is a result
@@ -35,6 +36,7 @@ class plan_advice {
     const std::string saved = "this saves " + (work.read + work.written).bytes();
     switch (s.why) {
       case copy_reason::axis: return of_axis(s.equation, saved);
+      case copy_reason::often: return takes_one_row(s.equation) ? of_axis(s.equation, saved) : "";
       case copy_reason::permutation: return of_permutation(s, saved);
       case copy_reason::offset: return "give all pieces but one static extents, then it is known where each one lies";
       case copy_reason::result: return "slice what it is computed from, so that only these elements are computed: " + saved;
@@ -63,6 +65,8 @@ class plan_advice {
     for (int a = from; a < s.rank; ++a) add_names(names, s.e[a]);
     return list_of_words(names);
   }
+  /// Whether a slice has one element along its axis.
+  EBB_COLD bool takes_one_row(int k) const { return g_.syms.find(g_.shape_of(k).e[g_.eq[k].attr[0] & 15]) == 1; }
   /// A move along an axis whose parts are not adjacent.
   EBB_COLD std::string of_axis(int k, const std::string& saved) const {
     const int axis = static_cast<int>(g_.eq[k].attr[0] & 15);

@@ -310,7 +310,8 @@ class nest_kernel {
     else {
       leaf x;
       leaves whole;
-      walk<0>(x, whole, pointers(buffers), extents(symbol), goes_on);
+      const extents e(symbol);
+      walk<0>(x, whole, pointers(buffers, e), e, goes_on);
     }
   }
   static constexpr bool any_continues = [] {
@@ -339,8 +340,9 @@ class nest_kernel {
   /// Indices [first, first + count) of its only loop; first is a multiple of the logical lanes.
   [[gnu::noinline]] EBB_FLATTEN static void run_rows(const nest_call& c, progress& s, std::size_t first, std::size_t count, bool last) {
     static_assert(n.loops == 1);
-    pointers p(c);
-    p.template advance<0>(extents(c.symbol), first);
+    const extents e(c.symbol);
+    pointers p(c, e);
+    p.template advance<0>(e, first);
     leaf x;
     if (first == 0) begin_run(x, s.whole);
     else if constexpr (has_run) x = s.x;

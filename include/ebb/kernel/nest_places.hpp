@@ -64,16 +64,24 @@ struct nest_places {
     }
     return r;
   }();
-  static constexpr auto any_apart = [](const auto& of, part list) {
-    for (int i = 0; i < list.count; ++i)
-      if (of[static_cast<std::size_t>(list.first + i)].whole >= 0) return true;
-    return false;
-  };
-  static constexpr bool loads_apart = any_apart(P::plan.loads, n.loads), stores_apart = any_apart(P::plan.stores, n.stores);
+  /// The elements between two indices of loop L, for a load or store that lies in another array with rows apart: see [note: rows apart].
+  template <int View, int L>
+  static constexpr auto elements_apart = P::plan.views[static_cast<std::size_t>(View)].along[L];
+  template <int View, int L>
+  static constexpr bool is_known_apart = elements_apart<View, L>.symbols[0] == 0;
+  /// Whether only a call knows some of these.
+  static constexpr bool has_unknown = [] {
+    bool r = false;
+    const auto see = [&]<int View>(std::integral_constant<int, View>) {
+      if constexpr (View >= 0) repeat<n.loops>([&]<int L>() { r = r || !is_known_apart<View, L>; });
+    };
+    repeat<n.loads.count>([&]<int I>() { see(std::integral_constant<int, load_at<I>.view>{}); });
+    repeat<n.stores.count>([&]<int I>() { see(std::integral_constant<int, store_at<I>.view>{}); });
+    return r;
+  }();
   struct extents {
     std::size_t of[n.loops];
-    // Of a load or store with rows apart: the indices of its loop that lie in the whole array.
-    std::size_t of_load[loads_apart ? n.loads.count : 1], of_store[stores_apart ? n.stores.count : 1];
+    std::ptrdiff_t apart[has_unknown ? n.loads.count + n.stores.count : 1][n.loops];  // elements_apart of loads and stores, if unknown
 
     explicit extents(const std::size_t* symbol) {
       repeat<n.loops>([&]<int L>() EBB_PART_LAMBDA {
@@ -83,56 +91,40 @@ struct nest_places {
           of[L] *= extent_value(e, symbol);
         });
       });
-      if constexpr (loads_apart)
-        repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
-          if constexpr (constexpr nest_load x = load_at<I>; x.whole >= 0) of_load[I] = indices_in_whole<x.whole, x.axis, x.one_row>(symbol);
-        });
-      if constexpr (stores_apart)
-        repeat<n.stores.count>([&]<int I>() EBB_PART_LAMBDA {
-          if constexpr (constexpr nest_store x = store_at<I>; x.whole >= 0)
-            of_store[I] = indices_in_whole<x.whole, x.axis, x.one_row>(symbol);
-        });
+      if constexpr (has_unknown) {
+        repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA { find_apart<load_at<I>.view, I>(symbol); });
+        repeat<n.stores.count>([&]<int I>() EBB_PART_LAMBDA { find_apart<store_at<I>.view, n.loads.count + I>(symbol); });
+      }
     }
-    template <int Whole, int Axis, bool OneRow>
-    static EBB_PART std::size_t indices_in_whole(const std::size_t* symbol) {
-      constexpr int axis = Axis, loop = loop_from(axis);
-      std::size_t r = extent_value(P::shape_at(Whole).e[axis], symbol);
-      constexpr int first = OneRow ? axis : axis + 1;
-      repeat<n.axis[loop + 1] - first>([&]<int A>() EBB_PART_LAMBDA {
-        constexpr int e = P::shape_at(n.shape).e[first + A];
-        r *= extent_value(e, symbol);
-      });
-      return r;
-    }
-    static constexpr int loop_from(int axis) {
-      int l = 0;
-      while (n.axis[l] != axis) ++l;
-      return l;
+    template <int View, int Access>
+    EBB_PART void find_apart([[maybe_unused]] const std::size_t* symbol) {
+      if constexpr (View >= 0)
+        repeat<n.loops>([&]<int L>() EBB_PART_LAMBDA {
+          if constexpr (!is_known_apart<View, L>) apart[Access][L] = elements_apart<View, L>.value(symbol);
+        });
     }
     template <int L>
     EBB_PART std::size_t at() const {
       if constexpr (known_extent<L> >= 0) return static_cast<std::size_t>(known_extent<L>);
       else return of[L];
     }
+    template <int View, int Access, int L>
+    EBB_PART std::ptrdiff_t distance() const {
+      if constexpr (is_known_apart<View, L>) return static_cast<std::ptrdiff_t>(elements_apart<View, L>.factor);
+      else return apart[Access][L];
+    }
     /// Bytes between two indices of loop L for load I, or store I.
     template <int L, int I>
-    EBB_PART std::size_t stride_of_load(std::size_t size) const {
+    EBB_PART std::ptrdiff_t stride_of_load(std::size_t size) const {
       constexpr nest_load x = load_at<I>;
-      if constexpr (x.whole < 0) return stride<L, x.along>(size);
-      else if constexpr (x.step != 1 && n.axis[L] == x.axis) return static_cast<std::size_t>(x.step) * stride<L, x.along>(size);
-      else return stride_apart<L, x.axis>(size, of_load[I]);
+      if constexpr (x.view < 0) return static_cast<std::ptrdiff_t>(stride<L, x.along>(size));
+      else return distance<x.view, I, L>() * static_cast<std::ptrdiff_t>(size);
     }
     template <int L, int I>
-    EBB_PART std::size_t stride_of_store(std::size_t size) const {
-      constexpr nest_store x = store_at<I>;
-      if constexpr (x.whole < 0) return stride<L, (1 << n.loops) - 1>(size);
-      else return stride_apart<L, x.axis>(size, of_store[I]);
-    }
-    /// The same for an array with rows apart along Axis: so many indices of their loop lie in the whole array.
-    template <int L, int Axis, int K = n.loops - 1>
-    EBB_PART std::size_t stride_apart(std::size_t size, std::size_t indices) const {
-      if constexpr (K == L) return size;
-      else return (n.axis[K] == Axis ? indices : at<K>()) * stride_apart<L, Axis, K - 1>(size, indices);
+    EBB_PART std::ptrdiff_t stride_of_store(std::size_t size) const {
+      constexpr int view = store_at<I>.view;
+      if constexpr (view < 0) return static_cast<std::ptrdiff_t>(stride<L, (1 << n.loops) - 1>(size));
+      else return distance<view, n.loads.count + I, L>() * static_cast<std::ptrdiff_t>(size);
     }
     /// Bytes between two indices of loop L, for an array of elements of `size` bytes.
     template <int L, int Along, int K = n.loops - 1>
@@ -177,6 +169,7 @@ struct nest_places {
     char* out[n.stores.count + 1] = {};
     char* red[n.reduces.count + 1] = {};
     std::size_t index[n.loops] = {};
+    std::ptrdiff_t distance[has_unknown ? n.loads.count + 1 : 1];  // between lanes, in elements, if only the call knows it
 
     /// `buffers` has the address of buffer B: at<B>().
     explicit EBB_PART pointers(const auto& buffers) {
@@ -189,18 +182,24 @@ struct nest_places {
       });
       repeat<n.stores.count>([&]<int S>() EBB_PART_LAMBDA { out[S] = static_cast<char*>(buffers.template at<store_at<S>.buffer>()); });
     }
+    EBB_PART pointers(const auto& buffers, const extents& e) : pointers(buffers) {
+      repeat<has_unknown ? n.loads.count : 0>([&]<int I>() EBB_PART_LAMBDA {
+        if constexpr (constexpr int view = load_at<I>.view; view >= 0)
+          if constexpr (!is_known_apart<view, inner>) distance[I] = e.apart[I][inner];
+      });
+    }
     /// Advances loop L by `count` indices.
     template <int L>
     EBB_PART void advance(const extents& e, std::size_t count = 1) {
       repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
         if constexpr (load_at<I>.source == nest_load::from::array)
-          in[I] += static_cast<std::ptrdiff_t>(count * e.template stride_of_load<L, I>(sizeof(loaded<I>)));
+          in[I] += static_cast<std::ptrdiff_t>(count) * e.template stride_of_load<L, I>(sizeof(loaded<I>));
       });
       repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
         red[R] += count * e.template stride<L, kept_loops(reduce_at<R>)>(sizeof(reduced<R>));
       });
       repeat<n.stores.count>([&]<int S>() EBB_PART_LAMBDA {
-        out[S] += count * e.template stride_of_store<L, S>(sizeof(stored<S>));
+        out[S] += static_cast<std::ptrdiff_t>(count) * e.template stride_of_store<L, S>(sizeof(stored<S>));
       });
       index[L] += count;
     }

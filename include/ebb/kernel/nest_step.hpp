@@ -59,11 +59,22 @@ struct nest_step : nest_places<P, Number> {
       }
     } else {
       const T* from = reinterpret_cast<const T*>(p.in[I]);
-      if constexpr (e.whole >= 0 && e.step != 1 && n.axis[inner] == e.axis)
-        to = part.load_back(from - j);
-      else if constexpr (e.along >> inner & 1) to = part.load(from + j);
-      else to = lanes<T>::all(*from);
+      if constexpr (!(e.along >> inner & 1)) to = lanes<T>::all(*from);
+      else if constexpr (e.view < 0) to = part.load(from + j);
+      else load_apart<I>(to, from, p, static_cast<std::ptrdiff_t>(j), part);
     }
+  }
+  template <int I, class T>
+  static EBB_PART void load_apart(lanes<T>& to, const T* from, const pointers& p, std::ptrdiff_t j, auto part) {
+    constexpr int view = load_at<I>.view;
+    constexpr auto distance = places::template elements_apart<view, inner>;
+    constexpr auto known = static_cast<std::ptrdiff_t>(distance.factor);
+    if constexpr (distance.is(1)) to = part.load(from + j);
+    else if constexpr (distance.is(-1)) to = part.load_back(from - j);
+    else if constexpr (distance.is(2) || distance.is(3)) to = part.template load_every<static_cast<int>(known)>(from + known * j);
+    else if constexpr (distance.is(0)) to = lanes<T>::all(*from);
+    else if constexpr (places::template is_known_apart<view, inner>) to = part.load_apart(from + known * j, known);
+    else to = part.load_apart(from + p.distance[I] * j, p.distance[I]);
   }
   /// The reciprocals of divisors that are one number in each row, of short rows NaN: then quotients divide.
   static constexpr std::size_t least_row = 4 * lane_count;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "every.hpp"
 #include "lanes.hpp"
 #include "narrow.hpp"
 
@@ -28,6 +29,34 @@ EBB_INLINE lanes<T> load_backwards(const T* p) {
   }
 }
 
+/// `count` elements, the next one `step` elements on, in the lanes from number `from` on.
+template <class T>
+EBB_INLINE lanes<T> load_apart(const T* p, std::ptrdiff_t step, int count, std::size_t from = 0) {
+  T room[lane_count] = {};
+  for (int i = 0; i < count; ++i) room[from + static_cast<std::size_t>(i)] = p[i * step];
+  return lanes<T>::load(room);
+}
+/// The same, for all lanes.
+template <class T>
+EBB_INLINE lanes<T> load_apart(const T* p, std::ptrdiff_t step) {
+  if constexpr (!full_width<T>) return load_apart(p, step, lane_count);
+  else {
+    const auto part = [step](const T* q) EBB_LAMBDA {
+      return [&]<std::ptrdiff_t... I>(std::integer_sequence<std::ptrdiff_t, I...>) EBB_LAMBDA { return simd::vector<T>{q[I * step]...}; }
+      (std::make_integer_sequence<std::ptrdiff_t, simd::count_of<T>>{});
+    };
+    if constexpr (lanes<T>::parts == 1) return {{part(p)}};
+    else return {{part(p), part(p + step * simd::count_of<T>)}};
+  }
+}
+/// Every second or third element, for all lanes.
+template <int Step, class T>
+EBB_INLINE lanes<T> load_every(const T* p) {
+  if constexpr (!full_width<T>) return load_apart(p, Step, lane_count);
+  else if constexpr (lanes<T>::parts == 1) return {{simd::every<Step>(p)}};
+  else return {{simd::every<Step>(p), simd::every<Step>(p + Step * simd::count_of<T>)}};
+}
+
 struct whole_step {
   static constexpr bool whole() { return true; }
   static constexpr std::size_t lane() { return 0; }
@@ -36,6 +65,10 @@ struct whole_step {
   EBB_INLINE lanes<T> load(const T* p) const { return lanes<T>::load(p); }
   template <class T>
   EBB_INLINE lanes<T> load_back(const T* p) const { return load_backwards(p); }
+  template <int Step, class T>
+  EBB_INLINE lanes<T> load_every(const T* p) const { return detail::load_every<Step>(p); }
+  template <class T>
+  EBB_INLINE lanes<T> load_apart(const T* p, std::ptrdiff_t step) const { return detail::load_apart(p, step); }
   template <class T>
   EBB_INLINE void store(const lanes<T>& x, T* p) const { x.store(p); }
 };
@@ -47,6 +80,12 @@ struct one_lane {
   static EBB_INLINE lanes<bool> valid() { return lanes<bool>::first(1); }
   template <class T>
   EBB_INLINE lanes<T> load(const T* p) const { return lanes<T>::all(*p); }
+  template <class T>
+  EBB_INLINE lanes<T> load_back(const T* p) const { return load(p); }
+  template <int, class T>
+  EBB_INLINE lanes<T> load_every(const T* p) const { return load(p); }
+  template <class T>
+  EBB_INLINE lanes<T> load_apart(const T* p, std::ptrdiff_t) const { return load(p); }
   template <class T>
   EBB_INLINE void store(const lanes<T>& x, T* p) const { *p = x[0]; }
 };
@@ -71,6 +110,18 @@ struct first_lanes {
       if (whole()) [[likely]] return load_backwards(p);
     return load_backwards(p, count);
   }
+  template <int Step, class T>
+  EBB_INLINE lanes<T> load_every(const T* p) const {
+    if constexpr (Whole)
+      if (whole()) [[likely]] return detail::load_every<Step>(p);
+    return detail::load_apart(p, Step, count);
+  }
+  template <class T>
+  EBB_INLINE lanes<T> load_apart(const T* p, std::ptrdiff_t step) const {
+    if constexpr (Whole)
+      if (whole()) [[likely]] return detail::load_apart(p, step);
+    return detail::load_apart(p, step, count);
+  }
   template <class T>
   EBB_INLINE void store(const lanes<T>& x, T* p) const {
     if constexpr (Whole)
@@ -93,12 +144,26 @@ struct middle_lanes {
     return shifted(p);
   }
   template <class T>
+  EBB_INLINE lanes<T> load_back(const T* p) const { return load_apart(p, -1); }
+  template <int Step, class T>
+  EBB_INLINE lanes<T> load_every(const T* p) const {
+    if (whole()) [[likely]] return detail::load_every<Step>(p);
+    return load_some(p, Step);
+  }
+  template <class T>
+  EBB_INLINE lanes<T> load_apart(const T* p, std::ptrdiff_t step) const {
+    if (whole()) [[likely]] return detail::load_apart(p, step);
+    return load_some(p, step);
+  }
+  template <class T>
   EBB_INLINE void store(const lanes<T>& x, T* p) const {
     if (whole()) [[likely]] return x.store(p);
     shift_back(x, p);
   }
 
  private:
+  template <class T>
+  [[gnu::noinline]] lanes<T> load_some(const T* p, std::ptrdiff_t step) const { return detail::load_apart(p, step, count, from); }
   template <class T>
   [[gnu::noinline]] lanes<T> shifted(const T* p) const {
     T room[2 * lane_count];

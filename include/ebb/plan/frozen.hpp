@@ -41,8 +41,7 @@ struct plan_size {
   /// An estimate for the plan of g, a graph or a frozen one. In most programs an equation outside of loops begins at most two nests.
   static constexpr plan_size room_for(const auto& g) {
     const equation* const eq = g.eq.data();
-    int boundaries = 0, arguments = 0, products = 0;
-    bool moves = false;
+    int boundaries = 0, arguments = 0, products = 0, moves = 0;
     plan_size r;
     for (int k = 0; k < g.size(); ++k) {
       const op_info& op = *eq[k].op;
@@ -56,13 +55,13 @@ struct plan_size {
         if (op.what == kind::reduce) ++r.reduces;
         else r.joined += eq[k].count;
         if (op.what == kind::contract) products += 3;
-        if (op.what == kind::move) moves = true;
+        if (op.what == kind::move) ++moves;
       }
     }
     const int outs = static_cast<int>(g.out.size()), some = 2 * boundaries + 16;
     r.steps = r.nests = r.places = r.bands = some;
     r.loads += some;
-    if (moves) r.views = products;
+    if (moves > 0) r.views = products + moves;
     r.stores = r.copies = some + outs;
     r.buffers = some + outs + arguments;
     return r;

@@ -11,7 +11,7 @@
 // Numbers that no loop reads, directly or through other numbers, are one group at the end.
 #pragma once
 
-#include "view.hpp"
+#include "readers.hpp"
 
 #include "../graph/loop.hpp"
 
@@ -38,12 +38,6 @@ struct grouping {
   /// Whether a slice or permutation between shown(g, k) and k leaves elements out or in another order: k has no address then, but a view.
   constexpr bool is_shown_apart(const graph& g, int k) const;
 };
-
-/// The equation whose memory k shows: a reshape is a view. Broadcasts are views too, but only loops can read them.
-constexpr int viewed(const graph& g, int k) {
-  while (g.op(k).what == kind::reshape) k = g.operand(k, 0);
-  return k;
-}
 
 constexpr int grouping::shown(const graph& g, int k) const {
   for (k = viewed(g, k); is_view(k);) k = viewed(g, part[k].whole);
@@ -85,14 +79,13 @@ constexpr bool find_strides(const graph& g, const grouping& r, int y, plan_view&
 
 class fuser {
  public:
-  EBB_COLD_CTOR constexpr explicit fuser(const graph& g) : g_(g), level_(g.size(), 0) {
+  /// Moves that are `copied` are no views.
+  EBB_COLD_CTOR constexpr explicit fuser(const graph& g, vec<char> copied = {})
+      : g_(g), level_(g.size(), 0), read_(g, static_cast<vec<char>&&>(copied)) {
     r_.of = vec<int>(g.size(), -1);
     r_.stored = vec<char>(g.size(), 0);
     r_.part = vec<array_part>(g.size(), array_part{});
     r_.copies = vec<copy_reason>(g.size(), copy_reason::none);
-    is_result_ = vec<char>(g.size(), 0);
-    for (int o : g.out) is_result_[viewed(g, o)] = 1;
-    find_readers();
     for (int k = 0; k < g.size(); ++k) {
       const kind what = g.eq.data()[k].op->what;
       if (what == kind::elementwise || what == kind::reduce) place_fused(k);
@@ -112,28 +105,21 @@ class fuser {
   EBB_COLD constexpr copy_reason find_parts(int k) {
     const std::uint64_t family = g_.op(k).family;
     part_place at;
-    if (family == family_of<op::slice>) {
-      copy_reason why = is_result_[k] ? copy_reason::result : detail::find_part(g_, g_.operand(k, 0), k, g_.eq[k].attr, at);
-      if (why != copy_reason::result && is_for_products(k)) why = copy_reason::none;
-      if (why == copy_reason::axis && is_read_apart(k, at.axis)) why = copy_reason::none;
-      // Lanes run backwards along the last axis, else along the axes after this one.
-      const bool backwards = at.step == -1 && at.axis + 1 == g_.shape_of(k).rank;
-      if (why == copy_reason::step && is_read_apart(k, backwards ? at.axis : at.axis + 1)) why = copy_reason::none;
-      if (why == copy_reason::axis && drops_axis(dropped_[k], k, at.axis) && is_read_apart(dropped_[k], at.axis)) why = copy_reason::none;
-      if (why == copy_reason::none) r_.part[k] = {g_.operand(k, 0), at};
-      return why;
-    }
     if (family == family_of<op::place>) return put_in(k, 0, detail::find_part(g_, k, g_.operand(k, 0), g_.eq[k].attr, at), at);
-    if (family == family_of<op::permute>) {
-      at.shape = at.whole = g_.eq[k].shape;
-      at.apart = true;
-      if (!is_result_[k] && is_for_products(k)) {
-        r_.part[k] = {g_.operand(k, 0), at};
-        return copy_reason::none;
+    const bool is_slice = family == family_of<op::slice>;
+    if (is_slice || family == family_of<op::permute>) {
+      copy_reason why = is_slice ? detail::find_part(g_, g_.operand(k, 0), k, g_.eq[k].attr, at) : copy_reason::permutation;
+      if (!is_slice) {
+        at.shape = at.whole = g_.eq[k].shape;
+        at.apart = true;
       }
-      const bool written = is_written_by_product(k, 0);
-      if (written) r_.part[viewed(g_, g_.operand(k, 0))] = {k, at};
-      return written ? copy_reason::none : copy_reason::permutation;
+      if (read_.is_result(k) && is_slice) return copy_reason::result;
+      if (why != copy_reason::none && !read_.is_result(k) && read_.in_place(k)) why = copy_reason::none;
+      if (why == copy_reason::none) r_.part[k] = {g_.operand(k, 0), at};
+      else if (is_slice && read_.is_copied(k)) return copy_reason::often;
+      if (why == copy_reason::none || is_slice || !is_written_by_product(k, 0)) return why;
+      r_.part[viewed(g_, g_.operand(k, 0))] = {k, at};
+      return copy_reason::none;
     }
     if (family != family_of<op::concat>) return copy_reason::permutation;
     copy_reason first = copy_reason::none;
@@ -149,9 +135,9 @@ class fuser {
     const int x = viewed(g_, g_.operand(k, j));
     if (g_.op(x).what == kind::input || r_.is_view(x)) return copy_reason::argument;
     if (r_.part[x].whole >= 0) return copy_reason::twice;
-    if (is_result_[x]) return copy_reason::result;
+    if (read_.is_result(x)) return copy_reason::result;
     if (g_.op(x).what == kind::result) return copy_reason::loop;
-    if (why == copy_reason::axis && (is_written_apart(g_.operand(k, j), at.axis) || is_written_by_product(k, j))) why = copy_reason::none;
+    if (why == copy_reason::axis && (is_written_apart(k, j, at.axis) || is_written_by_product(k, j))) why = copy_reason::none;
     if (why != copy_reason::none) return why;
     r_.part[x] = {k, at};
     return copy_reason::none;
@@ -162,60 +148,11 @@ class fuser {
     const int level = !is_source(g_, k) ? level_.data()[k] : g_.op(k).what == kind::input ? -2 : -1;
     return number ? (level + 1) | 1 : (level + 2) & ~1;
   }
-  constexpr bool is_number(const shape& s) const {
-    for (int a = 0; a < s.rank; ++a)
-      if (s.e[a] != 1) return false;
-    return true;
-  }
-  /// Finds five things: numbers that only late numbers read; how often an equation is read by anything but a loop over its own shape; who
-  /// reads a slice or permutation; the first axis of each shape from which a reduction takes all axes; the reshape that alone reads an
-  /// equation.
-  EBB_COLD constexpr void find_readers() {
-    const equation* const eq = g_.eq.data();
-    is_late_ = vec<char>(g_.size(), 1);
-    other_reads_ = vec<char>(g_.size(), 0);
-    readers_ = vec<char>(g_.size(), 0);
-    reduced_from_ = vec<int>(g_.shapes.size(), max_rank);
-    dropped_ = vec<int>(g_.size(), -1);
-    char *const late = is_late_.data(), *const others = other_reads_.data(), *const readers = readers_.data();
-    for (int k = g_.size() - 1; k >= 0; --k) {
-      const kind what = eq[k].op->what;
-      const int shape = eq[k].shape;
-      const int* const in = g_.pool.data() + eq[k].first;
-      late[k] = late[k] && what == kind::elementwise && is_number(g_.shapes.data()[shape]);
-      for (int j = 0; j < eq[k].count; ++j) {
-        if (!late[k]) late[in[j]] = 0;
-        if (what == kind::reshape) dropped_[in[j]] = dropped_[in[j]] < 0 && others[in[j]] == 0 ? k : g_.size();
-        if (what == kind::elementwise && eq[in[j]].shape == shape) {
-          readers[in[j]] |= loops;
-          continue;
-        }
-        others[in[j]] = others[in[j]] > 0 ? 2 : 1;
-        const bool is_view = eq[in[j]].op->what == kind::reshape || eq[in[j]].op->what == kind::move;
-        if (is_view) readers[in[j]] |= reads_by_view(k, j) ? products : steps;
-      }
-      if (what != kind::reduce) continue;
-      const int space = eq[in[0]].shape, from = static_cast<int>(eq[k].attr[0]);
-      if (eq[k].attr[1] == g_.shapes.data()[space].rank && from < reduced_from_[space]) reduced_from_[space] = from;
-    }
-  }
-  /// Whether k reads its operand j, a view, where it lies: as a product does, or as a view that only products read.
-  EBB_COLD constexpr bool reads_by_view(int k, int j) const {
-    if (g_.op(k).what != kind::contract) return may_show(g_, k) && !is_result_[k] && is_for_products(k);
-    const int x = g_.operand(k, j);
-    for (int whole = x;; whole = g_.operand(whole, 0)) {  // other steps may need any of the arrays on the way in memory
-      plan_view v;
-      if (!find_view(g_, x, [&](int i) { return i > whole; }, v) || !is_matrix_operand(g_, g_.shape_of(x), v)) return false;
-      if (!may_show(g_, whole) || (is_result_[whole] && g_.op(whole).what == kind::move)) return true;
-    }
-  }
-  /// Whether only products read k, itself or through views.
-  constexpr bool is_for_products(int k) const { return readers_[k] == products; }
   /// Whether a product writes operand j of k, a move, where it lies in k: directly, or through a permutation.
   EBB_COLD constexpr bool is_written_by_product(int k, int j) const {
     const int piece = g_.operand(k, j), x = viewed(g_, piece);
     for (int y = piece;; y = g_.operand(y, 0)) {
-      if (other_reads_[y] != 1 || (readers_[y] & loops) != 0 || is_result_[y]) return false;
+      if (read_.others(y) != 1 || read_.by_loops(y) || read_.is_result(y)) return false;
       if (y == x) break;
     }
     if (r_.part[x].whole >= 0) return false;
@@ -227,25 +164,23 @@ class fuser {
   }
   /// Whether x has the shape of k, one row along `axis`, without this axis.
   constexpr bool drops_axis(int x, int k, int axis) const {
-    if (x < 0 || x >= g_.size()) return false;
     const shape &own = g_.shape_of(k), &rest = g_.shape_of(x);
     bool same = own.e[axis] == 1 && rest.rank + 1 == own.rank;
     for (int a = 0; same && a < rest.rank; ++a) same = g_.syms.find(rest.e[a]) == g_.syms.find(own.e[a < axis ? a : a + 1]);
     return same;
   }
-  /// Whether k, a slice along `axis`, is read where it lies though its rows are not adjacent: see [note: rows apart].
-  constexpr bool is_read_apart(int k, int axis) const {
-    return (readers_[k] & steps) == 0 && has_rows_apart(k, axis);
-  }
   /// Whether loops over the shape of k may step from row to row along `axis`.
   constexpr bool has_rows_apart(int k, int axis) const {
-    return reduced_from_[g_.eq[k].shape] >= axis && has_long_rows(g_, g_.shape_of(k), axis);
+    return read_.reduced_from(k) >= axis && has_long_rows(g_, g_.shape_of(k), axis);
   }
-  /// Whether a loop writes `piece`, an operand of a move along `axis`, where it lies though its rows are not adjacent.
-  constexpr bool is_written_apart(int piece, int axis) const {
+  /// Whether a loop writes operand j of k, a move along `axis`, where it lies though its rows are not adjacent.
+  constexpr bool is_written_apart(int k, int j, int axis) const {
+    const int piece = g_.operand(k, j);
     const int x = g_.op(piece).what == kind::reshape ? g_.operand(piece, 0) : piece;
-    return g_.op(x).what == kind::elementwise && other_reads_[x] == 1 && other_reads_[piece] == 1 &&
-           (x == piece || drops_axis(x, piece, axis)) && has_rows_apart(x, axis);
+    plan_view v;
+    return g_.op(x).what == kind::elementwise && read_.others(x) == 1 && read_.others(piece) == 1 &&
+           (x == piece || drops_axis(x, piece, axis)) && has_rows_apart(x, axis) && find_strides(g_, r_, k, v) &&
+           find_strides_of_operand(g_, k, j, v);
   }
   // This runs for each equation: plain pointers save compile time, as in graph::add.
   EBB_COLD constexpr void place_fused(int k) {
@@ -264,7 +199,7 @@ class fuser {
       if (l > level) level = l;
     }
     level_.data()[k] = level;
-    if (!is_late_.data()[k]) return join_fused(k, level);
+    if (!read_.is_late(k)) return join_fused(k, level);
     late_.push(k);
     if (level > last_) last_ = level;
   }
@@ -347,20 +282,48 @@ class fuser {
 
   const graph& g_;
   vec<int> level_;
-  vec<char> is_result_, is_late_;
-  vec<char> other_reads_;  // 0, 1, or 2 for more
-  enum : char { loops = 1, products = 2, steps = 4 };
-  vec<char> readers_;  // who reads a view: loops over its own shape, products where it lies, other steps
-  vec<int> reduced_from_;
-  vec<int> dropped_;  // the reshape that alone reads an equation; -1: no reshape does; the number of equations: others read it, too
+  array_readers read_;
   vec<int> late_;
   int last_ = -1;  // the level of late numbers
   vec<vec<int>> at_level_;  // nests only; literals in memory are at level -1
   grouping r_;
 };
 
+/// The moves that are copied because more loops read them by lanes with a step than [note: rows apart] allows; empty if there are none.
+EBB_COLD constexpr vec<char> read_too_often(const graph& g, const grouping& r) {
+  vec<char> copied;
+  vec<int> last(g.size(), -1), loops(g.size(), 0);  // of each equation: the last group that reads it, and how many groups do
+  for (int f = 0; f < r.groups.size(); ++f)
+    for (int k : r.groups[f].members)
+      for (int i : g.operands(k))
+        if (last[i] != f && r.of[k] == f && g.op(i).what != kind::broadcast) {
+          last[i] = f;
+          ++loops[i];
+        }
+  for (int k = 0; k < g.size(); ++k) {
+    if (loops[k] < 2 || !r.is_shown_apart(g, k)) continue;
+    plan_view v;
+    find_view(g, k, [&](int i) { return g.op(i).what == kind::reshape || r.is_view(i); }, v);
+    const lane_axes lanes = lane_axes_of(g, g.shape_of(k), v);
+    if (lanes.last < 0 || v.along[lanes.last].is(1) || v.along[lanes.last].is(-1)) continue;
+    if (loops[k] <= (is_short_step(v.along[lanes.last]) ? 2 : 1)) continue;
+    // A permutation gives all components at once; else the slice is copied.
+    int move = -1;
+    for (int x = k; g.op(x).what == kind::reshape || r.is_view(x); x = g.operand(x, 0))
+      if (r.is_view(x) && (move < 0 || g.op(x).family == family_of<op::permute>)) move = x;
+    if (copied.empty()) copied = vec<char>(g.size(), 0);
+    copied[move] = 1;
+  }
+  return copied;
+}
+
 }  // namespace detail
 
-constexpr grouping fuse(const graph& g) { return detail::fuser(g).take(); }
+EBB_COLD constexpr grouping fuse(const graph& g) {
+  grouping r = detail::fuser(g).take();
+  vec<char> copied = detail::read_too_often(g, r);
+  if (copied.empty()) return r;
+  return detail::fuser(g, static_cast<vec<char>&&>(copied)).take();
+}
 
 }  // namespace ebb::inline EBB_ABI

@@ -77,7 +77,7 @@ class onto_planner {
   constexpr int array_in(const nest& n, slot to) const {
     for (int i = n.loads.first; i < n.loads.first + n.loads.count; ++i)
       if (const nest_load& x = p_.loads.data()[i]; is_same(x.to, to))
-        return x.source == nest_load::from::array && x.along == (1 << n.loops) - 1 && x.whole < 0 && p_.buffers[x.buffer].shape == n.shape
+        return x.source == nest_load::from::array && x.along == (1 << n.loops) - 1 && x.view < 0 && p_.buffers[x.buffer].shape == n.shape
                    ? x.buffer : -1;
     return -1;
   }
@@ -85,7 +85,7 @@ class onto_planner {
   constexpr int result_in(const nest& n, slot from) const {
     for (int i = n.stores.first; i < n.stores.first + n.stores.count; ++i)
       if (const nest_store& x = p_.stores.data()[i]; is_same(x.from, from))
-        return x.whole < 0 && p_.buffers[x.buffer].is != plan_buffer::role::part ? x.buffer : -1;
+        return x.view < 0 && p_.buffers[x.buffer].is != plan_buffer::role::part ? x.buffer : -1;
     return -1;
   }
   /// The step before t that writes b, if it is a product that t alone reads; else -1.

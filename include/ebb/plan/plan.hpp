@@ -10,6 +10,8 @@
 
 #include "../op/shaping.hpp"
 
+#include <bit>
+
 namespace ebb::inline EBB_ABI {
 
 namespace detail {
@@ -75,12 +77,12 @@ class planner {
                                          argument ? static_cast<int>(e.attr[0]) : -1, e.op->result, e.shape});
   }
 
-  /// The part that k is of another array, for a product that reads k where it lies: see [note: operands of products].
+  /// The part that k is of another array, for a step that reads k where it lies: see [note: operands of products], [note: rows apart].
   EBB_COLD constexpr int view_of(int k) {
     if (view_.empty()) view_ = vec<int>(g_.size(), -1);
     if (view_[k] >= 0) return view_[k];
     plan_view v;
-    find_view(g_, k, [&](int i) { return g_.op(i).what == kind::reshape || fused_.is_view(i); }, v);
+    find_view(g_, k, [&](int i) { return is_shown(i); }, v);
     const equation& e = g_.eq[k];
     const part_place at{.shape = e.shape, .whole = e.shape, .apart = true};
     const int whole = buffer_of(fused_.shown(g_, k));
@@ -132,18 +134,21 @@ class planner {
       const kind what = e.op->what;
       if (what == kind::broadcast) {
         boundary_at_changes(e.attr[0]);
+        const int y = g_.operand(k, 0);
+        if (plan_view v; finds_strides(y, v)) starts |= starts_of(y, v, e.attr[0]);
         continue;
       }
       if (what == kind::reduce) starts |= std::int64_t{1} << e.attr[0] | std::int64_t{1} << e.attr[1];
       if (what == kind::index) starts |= std::int64_t{3} << e.attr[0];
-      if (const part_place& at = place_of(k); at.apart) starts |= std::int64_t{1} << at.axis;
+      if (plan_view v; what == kind::elementwise && finds_strides(k, v)) starts |= starts_of(k, v, 0);
       const int* const in = g_.pool.data() + e.first;
       for (int j = 0; j < e.count; ++j) {
         const equation& operand = eq[in[j]];
         const kind read = operand.op->what;
         if (read == kind::broadcast) boundary_at_changes(operand.attr[0]);
         else if (read == kind::index) starts |= std::int64_t{3} << operand.attr[0];
-        else if (const part_place& at = place_of(in[j]); at.apart) starts |= std::int64_t{at.step == 1 ? 1 : 3} << at.axis;
+        const int y = is_read_repeated(in[j]) ? g_.operand(in[j], 0) : in[j];
+        if (plan_view v; finds_strides(y, v)) starts |= starts_of(y, v, y == in[j] ? 0 : operand.attr[0]);
       }
     }
     for (int axis = 0; axis < rank; ++axis)
@@ -151,6 +156,48 @@ class planner {
     n.axis[n.loops] = rank;
     if (rank == 0) n.loops = 1;  // one element is a loop of one
     for (int l = n.loops + 1; l <= max_rank; ++l) n.axis[l] = rank;
+  }
+  /// The axes of a nest at which loops over k begin, since elements after them are not where those before them lead: v are k's strides, and
+  /// the nest repeats k along the axes `repeated`.
+  EBB_COLD constexpr std::int64_t starts_of(int k, const plan_view& v, std::int64_t repeated) const {
+    const shape& s = g_.shape_of(k);
+    std::int64_t starts = 0;
+    int behind = -1, axis_behind = -1, axis = s.rank + std::popcount(static_cast<std::uint64_t>(repeated));
+    for (int a = s.rank; a-- > 0;) {
+      do --axis;
+      while (repeated >> axis & 1);
+      if (g_.syms.find(s.e[a]) == 1) continue;
+      if (behind >= 0 && !continues_row(g_, s, v, a, behind)) starts |= std::int64_t{1} << axis_behind;
+      behind = a;
+      axis_behind = axis;
+    }
+    return starts;
+  }
+  /// The strides of k along the loops of n. An axis of extent 1 has no stride.
+  EBB_COLD constexpr int strides_by_loop(const nest& n, int k, const plan_view& v, std::int64_t repeated) {
+    const shape& s = g_.shape_of(k);
+    plan_view r;
+    for (extent_product& x : r.along) x.factor = 0;
+    for (int a = 0, axis = 0; a < s.rank; ++a, ++axis) {
+      for (; repeated >> axis & 1;) ++axis;
+      if (g_.syms.find(s.e[a]) == 1) continue;
+      int l = 0;
+      while (n.axis[l + 1] <= axis) ++l;
+      r.along[l] = v.along[a];  // the last axis of the loop stays
+    }
+    return p_.views.push(r);
+  }
+  /// Finds the strides of k if it lies in another array with other elements between its own. False if it does not.
+  EBB_COLD constexpr bool finds_strides(int k, plan_view& v) const {
+    if (fused_.is_shown_apart(g_, k)) return find_view(g_, k, [&](int i) { return is_shown(i); }, v);
+    const int x = viewed(g_, k);
+    if (!fused_.part.data()[x].at.apart || fused_.is_view(x)) return false;
+    return find_strides(g_, fused_, x, v) && restride(g_, g_.shape_of(x), g_.shape_of(k), v);
+  }
+  constexpr bool is_shown(int k) const { return g_.op(k).what == kind::reshape || fused_.is_view(k); }
+  /// Whether a nest reads the operand of k, a broadcast, instead of k.
+  constexpr bool is_read_repeated(int k) const {
+    return g_.op(k).what == kind::broadcast && !(p_.group_of[k] != step_ && fused_.stored[k]);
   }
   constexpr int loop_of_axis(const nest& n, int axis) const {
     for (int l = 0; l < n.loops; ++l)
@@ -179,25 +226,18 @@ class planner {
     } else if (e.op->what == kind::index) {
       x.source = nest_load::from::index;
       x.along = 1 << loop_of_axis(n, static_cast<int>(e.attr[0]));
-    } else if (e.op->what == kind::broadcast && !(p_.group_of[k] != step_ && fused_.stored[k])) {
-      x.buffer = buffer_of(g_.operand(k, 0));
-      x.along = loops_along(n, e.attr[0]);
     } else {
-      x.buffer = buffer_of(k);
-      x.along = loops_along(n, 0);
-      if (const part_place& at = place_of(k); at.apart) {
-        x.whole = at.whole;
-        x.axis = at.axis;
-        x.step = at.step;
-        x.one_row = is_one_row(k);
-      }
+      const bool repeats = is_read_repeated(k);
+      const int y = repeats ? g_.operand(k, 0) : k;
+      const std::int64_t repeated = repeats ? e.attr[0] : 0;
+      x.along = loops_along(n, repeated);
+      plan_view v;
+      if (finds_strides(y, v)) x.view = strides_by_loop(n, y, v, repeated);
+      x.buffer = fused_.is_shown_apart(g_, y) ? view_of(y) : buffer_of(y);
     }
     p_.loads.push(x);
     return x.to;
   }
-  /// The place of k in another array, and whether k is one row there, without the axis of rows.
-  constexpr const part_place& place_of(int k) const { return fused_.part.data()[viewed(g_, k)].at; }
-  constexpr bool is_one_row(int k) const { return g_.shape_of(k).rank < g_.shapes[place_of(k).shape].rank; }
   constexpr slot operand_slot(nest& n, int k) { return stamp_.data()[k] == step_ ? at_.data()[k] : load(n, k); }
 
   EBB_COLD constexpr void plan_nest(const group& x) {
@@ -218,7 +258,7 @@ class planner {
       else {
         if (e.op->what == kind::elementwise) plan_compute(n, k);
         else load(n, k);
-        if (fused_.stored[k]) store(k);
+        if (fused_.stored[k]) store(n, k);
       }
       if (e.op->heavy && e.op->what == kind::elementwise) n.small = false;
     }
@@ -230,13 +270,9 @@ class planner {
     s.nest = p_.nests.push(n);
     p_.steps.push(s);
   }
-  constexpr void store(int k) {
+  constexpr void store(const nest& n, int k) {
     nest_store x{at_[k], buffer_of(k)};
-    if (const part_place& at = place_of(k); at.apart) {
-      x.whole = at.whole;
-      x.axis = at.axis;
-      x.one_row = is_one_row(k);
-    }
+    if (plan_view v; finds_strides(k, v)) x.view = strides_by_loop(n, k, v, 0);
     p_.stores.push(x);
   }
   EBB_COLD constexpr void plan_compute(nest& n, int k) {

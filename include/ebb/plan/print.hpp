@@ -25,7 +25,8 @@ EBB_COLD const char* text_of(copy_reason why) {
                                      "an operand is an argument or lies in another array",
                                      "an operand is joined twice",
                                      "an operand lies between two of dyn extents",
-                                     "a loop gives an operand"};
+                                     "a loop gives an operand",
+                                     "several loops read it, each of them element by element"};
   return reasons[static_cast<int>(why)];
 }
 

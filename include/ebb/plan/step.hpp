@@ -18,7 +18,7 @@ struct place;  // see op/move.hpp
 }
 
 /// Why a step copies elements: see [note: parts of arrays].
-enum class copy_reason : std::uint8_t { none, axis, step, permutation, result, argument, twice, offset, loop };
+enum class copy_reason : std::uint8_t { none, axis, step, permutation, result, argument, twice, offset, loop, often };
 
 struct plan_step {
   kind what = kind::elementwise;  // elementwise: a nest; else a whole equation
@@ -72,7 +72,8 @@ struct extent_product {
   }
 };
 
-/// The elements of an array that lies in another one in any order: see [note: operands of products].
+/// The elements of an array that lies in another one in any order: see [note: operands of products]. Of a load of a nest: its strides along
+/// the loops, see [note: rows apart].
 struct plan_view {
   static constexpr int most_terms = 4;
   extent_product along[max_rank];       // the strides of its axes; that of an axis of extent 1 is 0
@@ -95,7 +96,7 @@ struct plan_buffer {
   row_use rows = row_use::none;
   int whole = -1;  // of a part: the buffer in which it lies
   part_place at{};
-  int view = -1;   // of a part that only products read or write: its number in plan::views
+  int view = -1;   // of a part that products or loops read or write with strides: its number in plan::views
 };
 
 /// The buffer whose memory has b: b itself unless it is a part.

@@ -7,28 +7,35 @@
 //   concat   along that axis has its pieces written where they belong: a stack and a pad too. It is a step that does nothing.
 //   place    likewise: its step only writes the zeros around.
 // In a plan such an array is a buffer of the role `part`: the buffer in which it lies, and where. An address is found when a call begins.
-// A slice of step 1 along another axis is no step either if only loops over its own shape read it: they step over the rows between. A loop
-// writes pieces along another axis in their place, too. See [note: rows apart].
+// Other slices and permutations are no steps either if only loops and products read them: these have strides. Loops write pieces along
+// another axis in their place, too. See [note: rows apart].
 // Other arrays are copied, for these reasons; `ebb::print<ebb::stages::planned, ...>` names the reason at each step:
 //   an axis        slice, concat and place along an axis after one that is not 1: rows are not adjacent, and neither loops nor products
 //                  step over them
 //   a step         slices that leave out or reverse elements, if no loop or product steps over them likewise; each place with a step
-//   a permutation  elements in another order, if not only products read or write them. One that only moves axes of extent 1 is no copy:
-//                  simplify makes it a reshape
+//   a permutation  elements in another order, if not only products and loops read or write them where they lie. One that only moves axes of
+//                  extent 1 is no copy: simplify makes it a reshape
 //   a result       a slice that is a result, because results do not share memory; so is a piece that is a result, too
 //   an argument    a piece that is an argument, or a part of another array: it has its memory already
 //   twice          a piece that is joined more than once, or to two arrays: the first one has it
 //   an offset      a piece between two pieces with dyn extents
 //   a loop         a piece that ebb::scan and the like give
+//   often          a slice that more loops read with a step than may
 //   rows by index  gather and scatter: their addresses are known only when indices have been read
 //
 // [note: rows apart]
-// A loop that reads such a slice begins a loop of its own at the slice's axis, and lanes run along the axes from there on. So there must be
-// at least `least_apart` elements, where extents that only the call knows count as 64; and no reduction over the last axes may begin before
-// that axis, since its lanes would go on from row to row. A select, a slice of one row without the slice's axis, is read likewise.
-// A slice with a step, backwards too, is read in place if at least 16 elements follow its axis and no reduction begins at this axis or
-// before it. Along the last axis lanes are loaded backwards: it needs 16 elements itself, and a reduction may begin at it. Lanes with other
-// steps would be loaded one by one, which takes longer than a copy.
+// A loop reads an array with a stride for each of its loops. So slices, permutations and reshapes that only elementwise equations over
+// their own shape, reductions and each other read are no steps, if lanes find enough to do. Axes whose strides fit are one loop, and lanes
+// run along the axes of the last one. These must have at least `least_apart` elements, where extents that only the call knows count as 64;
+// and no reduction over the last axes may begin before them, since its lanes would go on from row to row. The stride of the last axis
+// decides:
+//   1, -1      registers are loaded, or loaded and reversed, by any number of loops
+//   2, 3       adjacent registers are loaded, and lanes chosen from them: see [note: every third element]. Two loops may do that: a copy
+//              would read as much, and write. Components of 3 numbers, see [note: components], are read so.
+//   others     a column, x[:, i]: elements are loaded one by one, as a copy would load them. One loop may do that. None does behind a
+//              permutation: a copy of a transpose reads each line of the cache once, by tiles, and takes less time than such a loop.
+// If more loops read it, it is copied, and so is a permutation on the way to it: that one gives all components at once.
+// An element that is repeated along the last axis, x - x[:, 0:1], is read once for each row, with any strides.
 // A loop that computes a piece writes it likewise, with or without the axis of a stack, if only loops over its own shape read it besides.
 //
 // [note: operands of products]
@@ -224,6 +231,11 @@ constexpr bool find_view(const graph& g, int k, auto&& shows, plan_view& v) {
   return true;
 }
 
+/// Whether the elements along axis a follow those along the axis b behind it with the same stride, so that both are one loop.
+constexpr bool continues_row(const graph& g, const shape& s, const plan_view& v, int a, int b) {
+  extent_product row = v.along[b];
+  return multiply(g.syms, row, s.e[b]) && row == v.along[a];
+}
 /// Whether a product may read an array of shape s with the strides of v: see [note: operands of products].
 constexpr bool is_matrix_operand(const graph& g, const shape& s, const plan_view& v) {
   const int last = s.rank - 1;
@@ -232,6 +244,27 @@ constexpr bool is_matrix_operand(const graph& g, const shape& s, const plan_view
   const auto rises = [&](int a) { return v.along[a].factor > 0; };
   if (row || column) return (row && column) || lies(row ? last : last - 1);
   return (lies(last) && rises(last - 1)) || (lies(last - 1) && rises(last));
+}
+/// Whether lanes take elements that far apart from adjacent ones in registers.
+constexpr bool is_short_step(const extent_product& step) { return step.is(2) || step.is(3); }
+/// Where lanes run if a loop reads an array of shape s with the strides of v: along the axes from `from` on, which are merged, with the
+/// stride of the axis `last`, the last one whose extent is not 1. Without such an axis `last` is -1.
+struct lane_axes {
+  int from = 0, last = -1;
+};
+constexpr lane_axes lane_axes_of(const graph& g, const shape& s, const plan_view& v) {
+  lane_axes r;
+  int behind = -1;
+  for (int a = s.rank; a-- > 0;) {
+    if (g.syms.find(s.e[a]) == 1) continue;
+    if (r.last < 0) r.last = a;
+    else if (!continues_row(g, s, v, a, behind)) {
+      r.from = behind;
+      break;
+    }
+    behind = a;
+  }
+  return r;
 }
 /// Whether a product may write one: its rows are rows in memory.
 constexpr bool is_matrix_result(const graph& g, const shape& s, const plan_view& v) {

@@ -32,10 +32,7 @@ struct nest_load {
   slot to;
   int buffer = -1;  // of an array
   int along = 0;    // the loops along which it varies
-  int whole = -1;   // the shape of the array in which it lies with rows apart, see [note: rows apart]
-  int axis = 0;     // the axis along which it is a part of that array
-  int step = 1;     // it has every step-th row there; if that is not 1, the axis is a loop of its own
-  bool one_row = false;  // it is one row along this axis, which the nest does not have
+  int view = -1;    // the plan's view with its strides along the loops, if it lies in another array with rows apart: see [note: rows apart]
   cell bits = 0;    // of a literal
   slot reciprocal;  // and the next one, of a divisor that is one number in each row: see [note: quotients by one number]
 };
@@ -74,8 +71,7 @@ struct nest_reduce {
 struct nest_store {
   slot from;
   int buffer = -1;
-  int whole = -1, axis = 0;  // as of a load
-  bool one_row = false;
+  int view = -1;  // as of a load
 };
 
 /// A part of one of the plan's lists.

@@ -1,0 +1,123 @@
+// ebb/plan/readers.hpp — the readers of each array, and whether they read it where it lies.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "view.hpp"
+
+namespace ebb::inline EBB_ABI {
+
+/// The equation whose memory k shows: a reshape is a view. Broadcasts are views too, but only loops can read them.
+constexpr int viewed(const graph& g, int k) {
+  while (g.op(k).what == kind::reshape) k = g.operand(k, 0);
+  return k;
+}
+
+namespace detail {
+
+constexpr bool is_number(const shape& s) {
+  for (int a = 0; a < s.rank; ++a)
+    if (s.e[a] != 1) return false;
+  return true;
+}
+
+/// The readers of each equation of a graph. Moves that are `copied` are no views.
+class array_readers {
+ public:
+  EBB_COLD_CTOR constexpr array_readers(const graph& g, vec<char> copied)
+      : g_(g), copied_(static_cast<vec<char>&&>(copied)), is_result_(g.size(), 0), is_late_(g.size(), 1), others_(g.size(), 0),
+        readers_(g.size(), 0), reduced_from_(g.shapes.size(), max_rank) {
+    for (int o : g.out) is_result_[viewed(g, o)] = 1;
+    find();
+  }
+
+  constexpr bool is_result(int k) const { return is_result_[k]; }
+  /// Whether k is a number that only late numbers read.
+  constexpr bool is_late(int k) const { return is_late_.data()[k]; }
+  /// How often k is read by anything but a loop over its own shape: 0, 1, or 2 for more.
+  constexpr int others(int k) const { return others_[k]; }
+  constexpr bool by_loops(int k) const { return (readers_[k] & loops) != 0; }
+  /// Whether loops and products read k where it lies, and nothing else reads it.
+  constexpr bool in_place(int k) const { return readers_[k] != 0 && (readers_[k] & steps) == 0 && !is_copied(k); }
+  constexpr bool is_copied(int k) const { return !copied_.empty() && copied_[k]; }
+  /// The first axis of k's shape from which a reduction takes all axes.
+  constexpr int reduced_from(int k) const { return reduced_from_[g_.eq[k].shape]; }
+
+ private:
+  static constexpr char loops = 1, products = 2, steps = 4;
+
+  EBB_COLD constexpr void find() {
+    const equation* const eq = g_.eq.data();
+    char *const late = is_late_.data(), *const others = others_.data(), *const readers = readers_.data();
+    for (int k = g_.size() - 1; k >= 0; --k) {
+      if (eq[k].op->what != kind::reduce) continue;
+      const int space = eq[g_.operand(k, 0)].shape, from = static_cast<int>(eq[k].attr[0]);
+      if (eq[k].attr[1] == g_.shapes.data()[space].rank && from < reduced_from_[space]) reduced_from_[space] = from;
+    }
+    for (int k = g_.size() - 1; k >= 0; --k) {
+      const kind what = eq[k].op->what;
+      const int shape = eq[k].shape;
+      const int* const in = g_.pool.data() + eq[k].first;
+      late[k] = late[k] && what == kind::elementwise && is_number(g_.shapes.data()[shape]);
+      for (int j = 0; j < eq[k].count; ++j) {
+        if (!late[k]) late[in[j]] = 0;
+        const bool is_view = eq[in[j]].op->what == kind::reshape || eq[in[j]].op->what == kind::move;
+        if (what == kind::elementwise && eq[in[j]].shape == shape) {
+          readers[in[j]] |= loops;
+          if (is_view && !is_read_by_loop(in[j])) readers[in[j]] |= steps;
+          continue;
+        }
+        others[in[j]] = others[in[j]] > 0 ? 2 : 1;
+        if (is_view) readers[in[j]] |= reader_of(k, j);
+      }
+    }
+  }
+  /// The reader k of its operand j, a view: a loop or a product that reads it where it lies, those that read k, or a step that does not.
+  EBB_COLD constexpr char reader_of(int k, int j) const {
+    const op_info& op = g_.op(k);
+    const int x = g_.operand(k, j);
+    if (op.what == kind::reduce) return is_read_by_loop(x) ? loops : steps;
+    if (op.what == kind::broadcast) return is_repeated_along_lanes(k) && is_read_by_loop(x, true) ? loops : steps;
+    if (op.what == kind::contract) return is_read_by_product(x) ? products : steps;
+    return may_show(g_, k) && !is_result_[k] && in_place(k) ? readers_[k] : steps;
+  }
+  /// f(v) for the strides of k, a view, in each array on the way to it that may be in memory: other steps may need any of these.
+  constexpr bool in_each_array(int k, auto&& f) const {
+    for (int whole = k;; whole = g_.operand(whole, 0)) {
+      plan_view v;
+      if (!find_view(g_, k, [&](int i) { return i > whole; }, v) || !f(v)) return false;
+      if (!may_show(g_, whole) || (g_.op(whole).what == kind::move && (is_result_[whole] || is_copied(whole)))) return true;
+    }
+  }
+  EBB_COLD constexpr bool is_read_by_product(int k) const {
+    return in_each_array(k, [&](const plan_view& v) { return is_matrix_operand(g_, g_.shape_of(k), v); });
+  }
+  /// Whether a loop may read k where it lies: see [note: rows apart]. Numbers: it reads one for each row.
+  EBB_COLD constexpr bool is_read_by_loop(int k, bool numbers = false) const {
+    bool permuted = false;
+    for (int x = k; may_show(g_, x); x = g_.operand(x, 0)) permuted = permuted || g_.op(x).family == family_of<op::permute>;
+    return in_each_array(k, [&](const plan_view& v) {
+      const shape& s = g_.shape_of(k);
+      const lane_axes lanes = lane_axes_of(g_, s, v);
+      if (numbers || lanes.last < 0) return true;
+      const extent_product& step = v.along[lanes.last];
+      if (step.is(1) && has_adjacent_rows(g_, s, lanes.from)) return true;
+      if (reduced_from_[g_.eq[k].shape] < lanes.from || !has_long_rows(g_, s, lanes.from)) return false;
+      return step.is(1) || step.is(-1) || is_short_step(step) || !permuted;
+    });
+  }
+  /// Whether the last axis of k, a broadcast, is a repeated one: loops then read one element for each row.
+  constexpr bool is_repeated_along_lanes(int k) const {
+    int a = g_.shape_of(k).rank - 1;
+    while (a >= 0 && g_.syms.find(g_.shape_of(k).e[a]) == 1) --a;
+    return a >= 0 && (g_.eq[k].attr[0] >> a & 1) && !g_.op(k).names_places;
+  }
+
+  const graph& g_;
+  vec<char> copied_, is_result_, is_late_, others_;
+  vec<char> readers_;  // of a view: loops, products that read it where it lies, other steps
+  vec<int> reduced_from_;
+};
+
+}  // namespace detail
+
+}  // namespace ebb::inline EBB_ABI

@@ -1,0 +1,142 @@
+// test/exec/strided_loads.cpp — loops that read columns, steps and permutations where they lie: the bits of loops that read copies.
+// SPDX-License-Identifier: BSL-1.0
+// covers: plan/view.hpp plan/fuse.hpp plan/plan.hpp kernel/part.hpp kernel/every.hpp kernel/nest_step.hpp
+#include <ebb/ebb.hpp>
+
+#include "../catch.hpp"
+#include "../same_bits.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace {
+
+using ebb::dyn;
+
+template <class T, std::size_t... E, class... N>
+ebb::tensor<T, E...> numbers(std::uint64_t key, N... n) {
+  if constexpr (sizeof...(N) == 0) return ebb::cast<T>(ebb::normal<float, E...>(key));
+  else return ebb::cast<T>(ebb::normal<float, E...>(key, {n...}));
+}
+constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
+constexpr auto product_sum = ebb::compile([](auto x, auto y) { return ebb::sum(x * y); });
+
+constexpr auto row = [](auto a) { return ebb::tanh(ebb::select<0, 1>(a)) * ebb::softmax(ebb::slice<0, 0, ebb::to_end, 2>(a)); };
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("columns of rows of any length have the bits of copies", "", float, double, ebb::bf16) {
+  constexpr auto columns = ebb::compile([](auto x) { return ebb::select<1, 0>(x) * ebb::select<1, 1>(x); });
+  constexpr auto last = ebb::compile([](auto x, auto y) { return ebb::select<1, -1>(x) * y; });
+  const auto check = [&](const auto& x) {
+    const auto a = ebb::select<1, 0>(x), b = ebb::select<1, 1>(x), c = ebb::select<1, -1>(x);
+    CHECK(test::same_bits(columns(x), product(a, b)));
+    CHECK(test::same_bits(last(x, a), product(c, a)));
+  };
+  for (const std::size_t n : {1u, 7u, 16u, 17u, 40u, 333u}) {
+    CAPTURE(n);
+    check(numbers<TestType, dyn, 2>(n, n));
+    check(numbers<TestType, dyn, 3>(n, n));
+    check(numbers<TestType, dyn, 40>(n, n));
+    check(numbers<TestType, dyn, dyn>(n, n, n + 1));
+  }
+  check(numbers<TestType, 29, 3>(1));
+}
+
+TEMPLATE_TEST_CASE("steps and reversed steps along the last axis have the bits of copies", "", float, double) {
+  constexpr auto by_two = ebb::compile([](auto x, auto y) { return ebb::slice<0, 0, ebb::to_end, 2>(x) * y; });
+  constexpr auto by_three = ebb::compile([](auto x, auto y) { return ebb::slice<0, 1, ebb::to_end, 3>(x) * y; });
+  constexpr auto by_five = ebb::compile([](auto x, auto y) { return ebb::slice<0, 2, ebb::to_end, 5>(x) * y; });
+  constexpr auto back_by_two = ebb::compile([](auto x, auto y) { return ebb::slice<0, 0, ebb::to_end, 2>(ebb::flip<0>(x)) * y; });
+  for (const std::size_t n : {1u, 15u, 16u, 31u, 64u, 101u, 2000u}) {
+    CAPTURE(n);
+    const auto y = numbers<TestType, dyn>(1, n);
+    const auto two = numbers<TestType, dyn>(2, 2 * n), three = numbers<TestType, dyn>(3, 3 * n - 1);
+    const auto five = numbers<TestType, dyn>(4, 5 * n - 2);
+    CHECK(test::same_bits(by_two(two, y), product(ebb::slice<0, 0, ebb::to_end, 2>(two), y)));
+    CHECK(test::same_bits(by_three(three, y), product(ebb::slice<0, 1, ebb::to_end, 3>(three), y)));
+    CHECK(test::same_bits(by_five(five, y), product(ebb::slice<0, 2, ebb::to_end, 5>(five), y)));
+    CHECK(test::same_bits(back_by_two(two, y), product(ebb::slice<0, 0, ebb::to_end, 2>(ebb::flip<0>(two)), y)));
+  }
+}
+
+TEMPLATE_TEST_CASE("sums of strided elements keep their order", "", float, double) {
+  constexpr auto columns = ebb::compile([](auto x) { return ebb::sum(ebb::select<1, 0>(x) * ebb::select<1, 2>(x)); });
+  // The nest has a loop of its own for the rows of w: sums join rows, which begin in any lane.
+  constexpr auto joined = ebb::compile([](auto x, auto w) { return ebb::sum(ebb::slice<1, 1, ebb::to_end, 2>(x) * w); });
+  constexpr auto backwards = ebb::compile([](auto x, auto w) { return ebb::sum(ebb::flip<0>(ebb::flip<1>(x)) * w); });
+  constexpr auto rows = ebb::compile([](auto x) { return ebb::sum<1>(ebb::slice<1, 0, ebb::to_end, 3>(x)); });
+  constexpr auto chains = ebb::compile([](auto x) { return ebb::sum<0>(ebb::slice<1, 0, ebb::to_end, 2>(x)); });
+  for (const std::size_t n : {1u, 2u, 17u, 100u, 5000u}) {
+    CAPTURE(n);
+    const auto x = numbers<TestType, dyn, 3>(n, n);
+    CHECK(columns(x) == product_sum(ebb::select<1, 0>(x), ebb::select<1, 2>(x)));
+  }
+  for (const std::size_t n : {1u, 3u, 60u}) {
+    CAPTURE(n);
+    const auto x = numbers<TestType, dyn, 42>(n, n);
+    const auto w = numbers<TestType, 21>(1);
+    const auto wide = numbers<TestType, 42>(1);
+    CHECK(joined(x, w) == product_sum(ebb::slice<1, 1, ebb::to_end, 2>(x), w));
+    CHECK(backwards(x, wide) == product_sum(ebb::flip<0>(ebb::flip<1>(x)), wide));
+    constexpr auto sum_of_rows = ebb::compile([](auto a) { return ebb::sum<1>(a); });
+    constexpr auto sum_of_columns = ebb::compile([](auto a) { return ebb::sum<0>(a); });
+    const auto y = numbers<TestType, dyn, 60>(n, n);
+    CHECK(test::same_bits(rows(y), sum_of_rows(ebb::slice<1, 0, ebb::to_end, 3>(y))));
+    CHECK(test::same_bits(chains(x), sum_of_columns(ebb::slice<1, 0, ebb::to_end, 2>(x))));
+  }
+}
+
+TEST_CASE("columns that are repeated, permutations, and what several loops read have the bits of copies") {
+  constexpr auto centred = ebb::compile([](auto x) { return x - ebb::slice<1, 0, 1>(x) * ebb::unsqueeze<1>(ebb::select<1, -1>(x)); });
+  constexpr auto heads = ebb::compile([](auto x, auto y) { return ebb::transpose<1, 0, 2>(x) * y; });
+  constexpr auto turned = ebb::compile([](auto x, auto y) { return ebb::transpose(x) * y; });
+  constexpr auto often = ebb::compile([](auto x, auto w) {
+    const auto a = ebb::select<1, 3>(x);
+    const auto first = ebb::sum(a * w);
+    const auto second = ebb::sum(a * first);
+    return std::tuple(ebb::exp(a) * second, first);
+  });
+  for (const std::size_t n : {1u, 16u, 19u, 70u}) {
+    CAPTURE(n);
+    const auto x = numbers<float, dyn, 24>(n, n);
+    const auto one = ebb::slice<1, 0, 1>(x);
+    const auto last = ebb::unsqueeze<1>(ebb::select<1, -1>(x));
+    CHECK(test::same_bits(centred(x), ebb::compile([](auto a, auto b, auto c) { return a - b * c; })(x, one, last)));
+    const auto cube = numbers<float, dyn, 5, 20>(n, n);
+    const auto other = numbers<float, 5, dyn, 20>(n + 1, n);
+    CHECK(test::same_bits(heads(cube, other), product(ebb::transpose<1, 0, 2>(cube), other)));
+    const auto points = numbers<float, dyn, 3>(n, n);
+    const auto columns = numbers<float, 3, dyn>(n + 1, n);
+    CHECK(test::same_bits(turned(points, columns), product(ebb::transpose(points), columns)));
+    const auto w = numbers<float, dyn>(n + 2, n);
+    const auto [a, b] = often(x, w);
+    const auto copy = ebb::select<1, 3>(x);
+    const float first = product_sum(copy, w), second = product_sum(copy, ebb::tensor<float>(first));
+    CHECK(b == first);
+    CHECK(test::same_bits(a, ebb::compile([](auto c, auto s) { return ebb::exp(c) * s; })(copy, second)));
+  }
+}
+
+TEST_CASE("bands and blocks of rows read columns where they lie") {
+  constexpr auto loss = [](auto w, auto x, auto y) { return ebb::sum(ebb::square(ebb::matmul(x, w) - y)); };
+  const auto x = numbers<float, 700, 40>(1);
+  const auto w = numbers<float, 40>(2);
+  const auto table = numbers<float, 700, 4>(3);
+  constexpr auto of_column = ebb::value_and_grad([](auto v, auto m, auto t) {
+    return ebb::sum(ebb::square(ebb::matmul(m, v) - ebb::select<1, 2>(t)));
+  });
+  const auto [value, gradient] = of_column(w, x, table);
+  const auto [known, known_gradient] = ebb::value_and_grad(loss)(w, x, ebb::select<1, 2>(table));
+  CHECK(value == known);
+  CHECK(test::same_bits(gradient, known_gradient));
+
+  const auto rows = numbers<float, dyn, 64>(4, 3000u);
+  const auto all = ebb::compile([](auto a) { return ebb::map(row, a); })(rows);
+  for (const std::size_t i : {0u, 1234u, 2999u}) {
+    ebb::tensor<float, 64> one;
+    std::copy_n(rows.data() + i * 64, 64, one.mutable_data());
+    const auto expected = ebb::tanh(ebb::select<0, 1>(one)) * ebb::softmax(ebb::slice<0, 0, ebb::to_end, 2>(one));
+    CHECK(std::equal(expected.begin(), expected.end(), all.data() + i * 32));
+  }
+}
