@@ -150,6 +150,13 @@ inline void block(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const 
   }
 }
 
+/// The same, without other sums: `more` as in tile_ends.
+template <class T>
+inline void block(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, sum_of<T>* c,
+                  std::ptrdiff_t c_row, std::ptrdiff_t columns, bool more) {
+  block(m, k, a, b, b_row, c, c_row, columns, tile_ends<T>{.more = more});
+}
+
 /// A panel: its row p holds elements (p, 0) to (p, width - 1) of b side by side, with zeros from column number `columns` on.
 template <class T>
 inline void pack(T* to, std::ptrdiff_t k, const matrix<T>& b, std::ptrdiff_t columns) {
