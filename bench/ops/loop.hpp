@@ -20,8 +20,8 @@ template <class F>
   const auto to = [out](int j) { return static_cast<float*>(out[j]); };
   if constexpr (std::is_invocable_v<F, read, write>) F{}(in[0], to(0));
   else if constexpr (std::is_invocable_v<F, read, read, write>) F{}(in[0], in[1], to(0));
-  else if constexpr (std::is_invocable_v<F, read, read, write, write>) F{}(in[0], in[1], to(0), to(1));
-  else F{}(in[0], in[1], in[2], to(0));
+  else if constexpr (std::is_invocable_v<F, read, read, read, write>) F{}(in[0], in[1], in[2], to(0));
+  else F{}(in[0], in[1], to(0), to(1));
 }
 
 /// Adds a peer of the value; `add_slope` of the gradient.

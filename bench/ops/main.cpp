@@ -90,6 +90,8 @@ int main(int argc, char** argv) {
   ops::indexing(t);
   ops::geometry(t);
   ops::fourier(t);
+  ops::pairs(t);
+  ops::layers(t);
   ops::peers_of_arithmetic(t);
   ops::peers_of_exponential(t);
   ops::peers_of_trigonometric(t);
@@ -102,6 +104,8 @@ int main(int argc, char** argv) {
   ops::peers_of_indexing(t);
   ops::peers_of_geometry(t);
   ops::peers_of_fourier(t);
+  ops::peers_of_pairs(t);
+  ops::peers_of_layers(t);
   for (const ops::op& o : t.ops) {
     if (!s.wanted(o.name)) continue;
     elementwise<float>(s, o, t.peers, false, o.value_f, &ops::peer::f);

@@ -63,6 +63,8 @@ void order(table&);
 void indexing(table&);
 void geometry(table&);
 void fourier(table&);
+void pairs(table&);
+void layers(table&);
 void peers_of_arithmetic(table&);
 void peers_of_exponential(table&);
 void peers_of_trigonometric(table&);
@@ -75,5 +77,7 @@ void peers_of_order(table&);
 void peers_of_indexing(table&);
 void peers_of_geometry(table&);
 void peers_of_fourier(table&);
+void peers_of_pairs(table&);
+void peers_of_layers(table&);
 
 }  // namespace ops
