@@ -73,11 +73,7 @@ class nest_kernel {
     whole.count = 0;
   }
   static EBB_PART void end_leaf(const leaf& x, leaves& whole) {
-    each_run([&]<int R>(auto merge) EBB_PART_LAMBDA {
-      leaf_lanes<reduced<R>> last;
-      last.take(std::get<R>(x.of));
-      std::get<R>(whole.of).add(last, whole.count, merge);
-    });
+    each_run([&]<int R>(auto merge) EBB_PART_LAMBDA { std::get<R>(whole.of).add(std::get<R>(x.of), whole.count, merge); });
     ++whole.count;
   }
   template <int R>
@@ -92,9 +88,7 @@ class nest_kernel {
       const auto& last = std::get<R>(x.of);
       reduced<R>& to = *reinterpret_cast<reduced<R>*>(p.red[R]);
       if (whole.count > 0) [[unlikely]] {
-        leaf_lanes<reduced<R>> rest;
-        rest.take(last);
-        to = combined<R>(std::get<R>(whole.of).total(rest, whole.count, merge), merge);
+        to = combined<R>(std::get<R>(whole.of).total(last, whole.count, merge), merge);
       } else to = combined<R>(last, merge);
     });
   }
@@ -133,8 +127,7 @@ class nest_kernel {
       if (!(takes_turns && !joins_rows) || left > 0) steps(x, p, r, j, left, phase);
   }
   static EBB_PART void steps(leaf& given, const pointers& p, const reciprocals& r, std::size_t j, std::ptrdiff_t left, std::size_t phase) {
-    leaf x;
-    copy(x, given);
+    leaf x = given;  // a copy stays in registers; a referenced object may not
     [[maybe_unused]] std::size_t lane = phase % lane_count, u = phase / lane_count;
     if (joins_rows && u != 0) turn(x);
     // The number of elements that are left may become negative: if a step took off only what it has, its minimum would be part of the
@@ -157,11 +150,7 @@ class nest_kernel {
       u = (u + 1) % accumulators;
     }
     if (has_run && u != 0) turn(x);
-    copy(given, x);
-  }
-  /// Register by register: g++ keeps an object that is copied as a whole in memory.
-  static EBB_PART void copy(leaf& to, const leaf& from) {
-    each_run([&]<int R>(auto) EBB_PART_LAMBDA { std::get<R>(to.of).take(std::get<R>(from.of)); });
+    given = x;
   }
 
   static EBB_PART void row(leaf& x, leaves& whole, const pointers& p, std::size_t count) {

@@ -19,12 +19,6 @@ struct leaf_lanes {
   EBB_INLINE void begin(T identity) {
     repeat<accumulators>([&]<int U>() EBB_LAMBDA { rest[U] = lanes<T>::all(identity); });
   }
-  EBB_INLINE void take(const leaf_lanes& x) {
-    repeat<accumulators>([&]<int U>() EBB_LAMBDA {
-      if constexpr (full_width<T>) repeat<lanes<T>::parts>([&]<int K>() EBB_LAMBDA { rest[U].part[K] = x.rest[U].part[K]; });
-      else rest[U] = x.rest[U];
-    });
-  }
   EBB_INLINE lanes<T>* next(std::size_t u) { return &rest[rotates ? 0 : u]; }
   EBB_INLINE void turn() {
     if constexpr (rotates) {
