@@ -88,6 +88,20 @@ TEST_CASE("a nest that adds products to arrays is part of the products' steps") 
   CHECK(EBB_COUNTS(product(c, product(x, w), ebb::right_transposed) + product(x, x, ebb::right_transposed)) == counts{3, 1, 0});
 }
 
+TEST_CASE("two sums of one nest, and matrices with more elements than an int counts") {
+  const auto planned = [](auto&& f) {
+    return counts_of(ebb::make_plan(ebb::prune(test::build([&](test::builder& b) { return f(b); }))));
+  };
+  CHECK(planned([](test::builder& b) {
+          const auto c = b.in({16, 16}), x = b.in({16, 16});
+          return b.returns(c + product(x, x), x + product(c, c));
+        }) == counts{2, 2, 0});
+  CHECK(planned([](test::builder& b) {
+          const auto c = b.in({65536, 65536}), x = b.in({65536, 4});
+          return b.returns(c + product(x, x, ebb::right_transposed));
+        }) == counts{1, 1, 0});
+}
+
 TEST_CASE("what adds more than a product, or more often, stays a nest") {
   CHECK(EBB_COUNTS(ebb::tanh(c + product(x, w))) == counts{1, 0, 1});
   CHECK(EBB_COUNTS(c * product(x, w)) == counts{1, 0, 1});

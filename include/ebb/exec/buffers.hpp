@@ -95,6 +95,7 @@ EBB_INLINE void find_buffers(void** buffer, void* const* arguments, void* const*
     if constexpr (b.is == plan_buffer::role::argument) buffer[B] = arguments[b.number];
     else if constexpr (b.is == plan_buffer::role::result) buffer[B] = results[b.number];
     else if constexpr (b.is == plan_buffer::role::temporary) buffer[B] = places + offset[b.number];
+    else if constexpr (b.is == plan_buffer::role::unused) buffer[B] = nullptr;
   });
   if constexpr (has_parts<P>) find_parts<P>(buffer, symbol, by_block);
 }

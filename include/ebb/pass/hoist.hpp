@@ -25,7 +25,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-constexpr graph hoist(const graph& g);
+constexpr graph hoist(graph g);
 
 namespace detail {
 
@@ -202,7 +202,7 @@ class hoister {
 }  // namespace detail
 
 /// g with what its loops compute in each step from wholes alone ahead of them: see [note: hoisted out of loops].
-constexpr graph hoist(const graph& g) {
+constexpr graph hoist(graph g) {
   for (const equation& e : g.eq)
     if (e.op->what == kind::loop) return prune(detail::hoister(g).take());
   return g;

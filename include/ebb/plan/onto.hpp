@@ -24,9 +24,14 @@ class onto_planner {
     bool any = false;
     for (const plan_step& s : p_.steps) any = any || may_add(s);
     if (!any) return;
-    count_reads();
-    for (int t = p_.steps.size() - 1; t >= 0; --t)
-      if (p_.steps[t].nest >= 0 && find_sums(t)) replace(t);
+    find_products();
+    is_sum_ = vec<char>(p_.steps.size(), 0);
+    for (int t = 0; t < p_.steps.size(); ++t)
+      if (p_.steps.data()[t].nest >= 0) is_sum_[t] = find_sums(t);
+    if (sums_.empty()) return;
+    for (int k = 0; k < g_.size(); ++k)
+      if (const int t = p_.group_of.data()[k]; t >= 0 && is_sum_.data()[t] && g_.op(k).family != family_of<op::add>) is_sum_[t] = 0;
+    replace();
   }
 
  private:
@@ -38,12 +43,18 @@ class onto_planner {
     const shape& r = g_.shapes.data()[e.shape];
     const int rows = r.e[r.rank - 2], columns = r.e[r.rank - 1];
     constexpr int least = 64;
-    return columns != 1 && (rows < 0 || columns < 0 || rows * columns >= least);
+    return columns != 1 && (rows < 0 || columns < 0 || std::int64_t{rows} * columns >= least);
   }
-  constexpr void count_reads() {
-    reads_ = vec<int>(p_.buffers.size(), 0);
-    for (const plan_step& s : p_.steps) each_buffer(p_, s, [&](int b) { ++reads_[owner_of(p_.buffers, b)]; });
-    for (const plan_copy& c : p_.copies) ++reads_[owner_of(p_.buffers, c.buffer)];
+  /// Counts how often steps read or write each buffer, and finds the products that write them.
+  constexpr void find_products() {
+    uses_ = vec<int>(p_.buffers.size(), 0);
+    product_ = vec<int>(p_.buffers.size(), -1);
+    for (int s = 0; s < p_.steps.size(); ++s) {
+      const plan_step& x = p_.steps.data()[s];
+      each_buffer(p_, x, [&](int b) { ++uses_[owner_of(p_.buffers, b)]; });
+      if (may_add(x) && !takes_turns(s)) product_[x.out] = s;
+    }
+    for (const plan_copy& c : p_.copies) ++uses_[owner_of(p_.buffers, c.buffer)];
   }
   /// Whether step s takes turns with others.
   constexpr bool takes_turns(int s) const {
@@ -54,23 +65,25 @@ class onto_planner {
   /// A product and the array to which it is added.
   struct added {
     int product = -1, onto = -1, out = -1;  // a step, and buffers
+    int in_place_of = -1;                   // the step that adds them
   };
-  /// Finds the sums that step t computes. Whether it does nothing else.
+  /// Finds the sums that step t computes. Whether all that it computes may be such sums: `run` looks at the ops.
   constexpr bool find_sums(int t) {
     const nest& n = p_.nests.data()[p_.steps.data()[t].nest];
-    sums_.shrink(0);
+    const int before = sums_.size();
     if (n.reduces.count != 0 || n.loads.count != 2 * n.computes.count || n.stores.count != n.computes.count || takes_turns(t)) return false;
-    for (int k = 0; k < g_.size(); ++k)
-      if (p_.group_of[k] == t && g_.op(k).family != family_of<op::add>) return false;
     for (int c = n.computes.first; c < n.computes.first + n.computes.count; ++c) {
       const nest_compute& add = p_.computes.data()[c];
       const int a = array_in(n, add.in[0]), b = array_in(n, add.in[1]), out = result_in(n, add.to);
-      if (a < 0 || b < 0 || out < 0) return false;
-      if (const int s = product_in(n, b, t); s >= 0) sums_.push({s, a, out});
-      else if (const int r = product_in(n, a, t); r >= 0) sums_.push({r, b, out});
-      else return false;
+      const bool second = b >= 0 && is_product(n, b);
+      if (a < 0 || b < 0 || out < 0 || (!second && !is_product(n, a))) {
+        sums_.shrink(before);
+        return false;
+      }
+      if (second) sums_.push({product_[b], a, out, t});
+      else sums_.push({product_[a], b, out, t});
     }
-    return sums_.size() > 0;
+    return sums_.size() > before;
   }
   static constexpr bool is_same(slot a, slot b) { return a.type == b.type && a.number == b.number; }
   /// The buffer of the nest's shape that is loaded into a slot, element after element; -1 if there is none.
@@ -88,54 +101,48 @@ class onto_planner {
         return x.view < 0 && p_.buffers[x.buffer].is != plan_buffer::role::part ? x.buffer : -1;
     return -1;
   }
-  /// The step before t that writes b, if it is a product that t alone reads; else -1.
-  constexpr int product_in(const nest& n, int b, int t) const {
-    if (p_.buffers[b].is != plan_buffer::role::temporary || p_.buffers[b].shape != n.shape || reads_[b] != 2) return -1;
-    for (int s = 0; s < t; ++s)
-      if (const plan_step& x = p_.steps.data()[s]; x.nest < 0 && x.out == b) return may_add(x) && !takes_turns(s) ? s : -1;
-    return -1;
+  /// Whether b is a product of the nest's shape that this nest alone reads.
+  constexpr bool is_product(const nest& n, int b) const {
+    return product_[b] >= 0 && p_.buffers[b].is == plan_buffer::role::temporary && p_.buffers[b].shape == n.shape && uses_[b] == 2;
   }
-  /// The products take the place of step t.
-  constexpr void replace(int t) {
+  /// The products take the places of the steps that add them.
+  constexpr void replace() {
+    vec<char> is_moved(p_.steps.size(), 0);
+    for (const added& x : sums_)
+      if (is_sum_[x.in_place_of]) is_moved[x.product] = 1;
     vec<plan_step> steps;
     vec<int> number;  // of each step before, among the steps now
+    const added* x = sums_.begin();
     for (int s = 0; s < p_.steps.size(); ++s) {
       number.push(steps.size());
-      bool is_moved = false;
-      for (const added& x : sums_) is_moved = is_moved || x.product == s;
-      if (is_moved) continue;
-      if (s != t) {
-        steps.push(p_.steps[s]);
-        continue;
-      }
-      for (const added& x : sums_) {
-        plan_step product = p_.steps[x.product];
+      if (is_moved[s]) continue;
+      if (!is_sum_[s]) steps.push(p_.steps[s]);
+      for (; x != sums_.end() && x->in_place_of == s; ++x) {
+        if (!is_sum_[s]) continue;
+        plan_step product = p_.steps[x->product];
         p_.buffers[product.out].is = plan_buffer::role::unused;
-        product.onto = x.onto;
-        product.out = x.out;
+        p_.buffers[product.out].rows = row_use::none;
+        product.onto = x->onto;
+        product.out = x->out;
         product.joined = {p_.joined.size(), 3};
-        for (int b : {product.in[0], product.in[1], x.onto}) p_.joined.push(b);
+        for (int b : {product.in[0], product.in[1], x->onto}) p_.joined.push(b);
+        number[x->product] = steps.size();
         steps.push(product);
       }
     }
-    int moved = 0;
-    for (int& of : p_.group_of) {
-      if (of < 0) continue;
-      int now = number[of];
-      for (int i = 0; i < sums_.size(); ++i)
-        if (sums_[i].product == of) now = number[t] + i;
-      if (of == t) now = number[t] + moved++;
-      of = now;
-    }
     for (plan_band& b : p_.bands) b.first = number[b.first];
     if (p_.blocks.count > 0) p_.blocks.first = number[p_.blocks.first];
+    for (int& of : p_.group_of)
+      if (of >= 0) of = is_sum_[of] ? number[of]++ : number[of];
     p_.steps.swap(steps);
   }
 
   const graph& g_;
   plan& p_;
-  vec<int> reads_;  // how often steps read or write each buffer
-  vec<added> sums_;  // of the present step
+  vec<int> uses_;      // how often steps read or write each buffer
+  vec<int> product_;   // the step that writes it, if it is a product that may add; else -1
+  vec<added> sums_;    // in the order of the steps that add
+  vec<char> is_sum_;   // whether each step adds products and does nothing else
 };
 
 }  // namespace ebb::inline EBB_ABI::detail
