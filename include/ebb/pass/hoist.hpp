@@ -8,11 +8,13 @@
 //              than the load of their result, which a large result would make a load from a slower cache.
 //   hoisted    a costly equation that others read, which are not fixed. It is computed around the loop, and becomes a whole.
 // A product with the transpose of a fixed matrix reads rows where its kernel wants columns, so the kernel packs them in each step. The
-// transpose is hoisted instead. Products of vectors are summed along rows: they read the matrix as it is.
+// transpose is hoisted instead, and takes as much memory as the matrix while the loop runs. Products of vectors are summed along rows:
+// they read the matrix as it is.
 //
 // Inner loops come first: what they hoist is an equation of the outer body, and may be hoisted from there. Loops of one step and guarded
 // loops, which may not run at all, keep their equations. Equations that may refuse a call stay where they are: a loop without steps
-// refuses nothing. Bits stay the same: the equations are, and the order of a product's sums does not depend on how its operands lie.
+// refuses nothing. Bits stay the same: the equations are the same, and the order of a product's sums does not depend on how its operands
+// lie. Large products by LAPACK are the exception: their order is the library's.
 #pragma once
 
 #include "prune.hpp"
