@@ -40,7 +40,10 @@ TEST_CASE("a loop is explained with the steps of its body; its number of steps m
 
 TEST_CASE("in the body of a loop an extent is named as in the text") {
   const auto e = ebb::explain<looped_vector, looped_matrix>([](auto c, auto rows) {
-    return ebb::fori(3, [](auto, auto h, auto w) { return h + ebb::select<1, 0>(w); }, c, ebb::whole(rows));
+    return ebb::fori(3, [](auto, auto h, auto w) {
+      const auto column = ebb::select<1, 0>(w);  // two loops read it
+      return h * ebb::sum(column * h) + column;
+    }, c, ebb::whole(rows));
   });
   CHECK(e.text().find("\n      advice: if rows have at most 32 elements, give the extent m a static extent: ") != std::string::npos);
 }
