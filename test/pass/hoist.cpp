@@ -7,6 +7,7 @@
 
 #include <ebb/op/compare.hpp>
 #include <ebb/op/gather.hpp>
+#include <ebb/op/shaping.hpp>
 
 using ebb::emit_on, ebb::operand;
 using test::graph;
@@ -49,7 +50,7 @@ int moved(auto step) {
   const graph g = loop_of(step);
   return computes(hoisted(g)) - computes(g);
 }
-#define EBB_MOVED(...) moved([](test::builder& b, auto h, auto x, auto w, auto v, auto c) { (void)b, (void)h, (void)x, (void)w, (void)v, (void)c; return __VA_ARGS__; })
+#define EBB_MOVED(...) moved([&](test::builder& b, auto h, auto x, auto w, auto v, auto c) { (void)b, (void)h, (void)x, (void)w, (void)v, (void)c; return __VA_ARGS__; })
 
 auto product(auto x, auto y, std::int64_t attr = 0) { return emit_on<ebb::op::matmul>({attr}, x, y); }
 auto over(test::builder& b, auto x, auto like, std::int64_t mask) { return ebb::broadcast_to(x, b.g.eq[like.id].shape, mask); }
@@ -70,6 +71,15 @@ TEST_CASE("what a step hardly pays for stays in it") {
   CHECK(EBB_MOVED(h * over(b, v, h, 1) + x) == 0);
   CHECK(EBB_MOVED(h * over(b, c * c - c, h, 3) + x) == 0);
   CHECK(EBB_MOVED(product(h, ebb::tanh(h * x * over(b, v, h, 1)), ebb::right_transposed) * 0.5f + product(h, w)) == 0);
+}
+
+TEST_CASE("moved elements of a whole are hoisted, moved literals are not") {
+  const auto padded = [](test::builder& b, auto v, bool literal) {
+    const auto some = ebb::slice_as(v, {0, 2}, b.shape({12}));
+    return ebb::place_in(literal ? ebb::literal_like(some, 2) : some, {0, 2}, b.shape({16}));
+  };
+  CHECK(EBB_MOVED(h * over(b, padded(b, v, false), h, 1) + x) == 2);  // with the slice
+  CHECK(EBB_MOVED(h * over(b, padded(b, v, true), h, 1) + x) == 0);
 }
 
 TEST_CASE("an array that repeats elements is not hoisted, but what it repeats is") {

@@ -3,9 +3,10 @@
 //
 // [note: hoisted out of loops]
 //   fixed      an equation of a body that depends on wholes and literals alone: it has the same value in each step
-//   costly     a fixed equation that a step would pay for: a product, a reduction, a heavy function, elements that move; and all fixed
-//              equations that depend on one. Slices, reshapes and broadcasts are read where they lie, and other functions cost little more
-//              than the load of their result, which a large result would make a load from a slower cache.
+//   costly     a fixed equation that a step would pay for: a product, a reduction, a heavy function, elements of a whole that move; and all
+//              fixed equations that depend on one. Moved literals are written as quickly as a hoisted array of them is read. Slices,
+//              reshapes and broadcasts are read where they lie, and other functions cost little more than the load of their result, which
+//              a large result would make a load from a slower cache.
 //   hoisted    a costly equation that others read, which are not fixed. It is computed around the loop, and becomes a whole.
 // A product with the transpose of a fixed matrix reads rows where its kernel wants columns, so the kernel packs them in each step. The
 // transpose is hoisted instead, and takes as much memory as the matrix while the loop runs. Products of vectors are summed along rows:
@@ -35,7 +36,8 @@ namespace detail {
 class hoisted_body {
  public:
   constexpr hoisted_body(const graph& body, const loop_parts& parts)
-      : body_(body), fixed_(body.size(), 0), costly_(body.size(), 0), seen_(body.size(), 0), turned_(body.size(), -1) {
+      : body_(body), fixed_(body.size(), 0), of_whole_(body.size(), 0), costly_(body.size(), 0), seen_(body.size(), 0),
+        turned_(body.size(), -1) {
     for (int k = 0; k < body.size(); ++k) see(k, parts);
     for (int k = 0; k < body.size(); ++k) {
       if (fixed_[k]) continue;
@@ -94,14 +96,16 @@ class hoisted_body {
     const op_info& op = *e.op;
     if (op.what == kind::input) {
       const int number = static_cast<int>(e.attr[0]);
-      fixed_[k] = !parts.is_carry(number) && !parts.is_row(number);
+      fixed_[k] = of_whole_[k] = !parts.is_carry(number) && !parts.is_row(number);
       return;
     }
-    bool fixed = is_kind_of_fixed(op.what) && !op.needs_elements && !op.names_places, costly = is_costly(k);
-    for (int j = 0; j < e.count; ++j) {
-      fixed = fixed && fixed_[body_.operand(k, j)];
-      costly = costly || costly_[body_.operand(k, j)];
+    bool fixed = is_kind_of_fixed(op.what) && !op.needs_elements && !op.names_places, costly = false;
+    for (int i : body_.operands(k)) {
+      fixed = fixed && fixed_[i];
+      of_whole_[k] = of_whole_[k] || of_whole_[i];
+      costly = costly || costly_[i];
     }
+    costly = costly || is_costly(k);
     fixed_[k] = fixed;
     costly_[k] = fixed && costly && e.count > 0 && !spreads(k);
   }
@@ -112,7 +116,7 @@ class hoisted_body {
   constexpr bool is_costly(int k) const {
     const op_info& op = body_.op(k);
     return op.what == kind::reduce || op.what == kind::contract || (op.what == kind::elementwise && op.heavy) ||
-           (op.what == kind::move && op.family != family_of<op::slice>);
+           (op.what == kind::move && op.family != family_of<op::slice> && of_whole_[k]);
   }
   /// Whether k, or an operand of it, repeats elements along an axis: then its result is larger than what it is computed from.
   constexpr bool spreads(int k) const {
@@ -145,7 +149,7 @@ class hoisted_body {
   }
 
   const graph& body_;
-  vec<char> fixed_, costly_, seen_;
+  vec<char> fixed_, of_whole_, costly_, seen_;
   vec<int> turned_;  // the argument that is the transpose of an equation; before `rest` 0, and -1 for none
 };
 
