@@ -53,10 +53,9 @@ inline void matrix_of(const float* q, float* out) {
   out[7] = 2 * (y * z + w * x);
   out[8] = 1 - 2 * (x * x + y * y);
 }
-/// Rodrigues' formula.
-inline void rotation_of(const float* w, float* out) {
-  const float angle = std::sqrt(squared(w)), half = std::sin(angle / 2) / angle;
-  const float a = std::sin(angle) / angle, b = 2 * half * half, x = w[0], y = w[1], z = w[2];
+/// 1 + a W + b W^2 for the matrix W of the cross product with w.
+inline void polynomial(const float* w, float a, float b, float* out) {
+  const float x = w[0], y = w[1], z = w[2];
   out[0] = 1 - b * (y * y + z * z);
   out[1] = b * x * y - a * z;
   out[2] = b * x * z + a * y;
@@ -66,6 +65,11 @@ inline void rotation_of(const float* w, float* out) {
   out[6] = b * x * z - a * y;
   out[7] = b * y * z + a * x;
   out[8] = 1 - b * (x * x + y * y);
+}
+/// Rodrigues' formula.
+inline void rotation_of(const float* w, float* out) {
+  const float angle = std::sqrt(squared(w)), half = std::sin(angle / 2) / angle;
+  polynomial(w, std::sin(angle) / angle, 2 * half * half, out);
 }
 inline void pose_of(const float* x, float* out) {
   const float* const w = x + 3;
@@ -98,19 +102,6 @@ inline void quaternion_of(const float* m, float* out) {
   const float s = std::sqrt(1 + m[4 * i] - m[4 * j] - m[4 * k]), r = 0.5f / s, w = (m[3 * k + j] - m[3 * j + k]) * r, sign = w < 0 ? -1.0f : 1.0f;
   out[0] = sign * w;
   out[i + 1] = sign * s / 2, out[j + 1] = sign * (m[3 * j + i] + m[3 * i + j]) * r, out[k + 1] = sign * (m[3 * k + i] + m[3 * i + k]) * r;
-}
-/// 1 + a W + b W^2 for the matrix W of the cross product with w.
-inline void polynomial(const float* w, float a, float b, float* out) {
-  const float x = w[0], y = w[1], z = w[2];
-  out[0] = 1 - b * (y * y + z * z);
-  out[1] = b * x * y - a * z;
-  out[2] = b * x * z + a * y;
-  out[3] = b * x * y + a * z;
-  out[4] = 1 - b * (x * x + z * z);
-  out[5] = b * y * z - a * x;
-  out[6] = b * x * z - a * y;
-  out[7] = b * y * z + a * x;
-  out[8] = 1 - b * (x * x + y * y);
 }
 /// The Jacobian with side 1, that of the other side with -1.
 inline void jacobian(const float* w, float side, float* out) {

@@ -74,8 +74,7 @@ class memory_uses {
     };
     const plan_step& x = p.steps.data()[s];
     if (x.nest < 0) {
-      if (x.onto >= 0) reads(x.onto, true);
-      for (int j = x.joined.first; j < x.joined.first + x.joined.count - (x.onto >= 0); ++j) reads(p.joined.data()[j], false);
+      for (int j = 0; j < x.joined.count; ++j) reads(p.joined.data()[x.joined.first + j], x.onto >= 0 && j == 2);
       for (int j = x.made.first; j < x.made.first + x.made.count; ++j) writes(p.joined.data()[j], false);
       if (x.out >= 0) writes(x.out, x.onto >= 0);
       return;

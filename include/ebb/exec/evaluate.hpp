@@ -202,7 +202,8 @@ class evaluator {
     if (op.arity > 2) r = in(k, 2);
     with_dtype(op.result, [&]<class T>(T) {
       for (int i = 0; i < in(k, 0).size(); ++i) {
-        cell &to = r[among_rows(k, i, out)], both[] = {to, in(k, 0)[in_rows(k, i, out, in(k, 0).size())]};
+        cell& to = r[among_rows(k, i, out)];
+        const cell both[] = {to, in(k, 0)[in_rows(k, i, out, in(k, 0).size())]};
         if (op.scalar) op.scalar(both, &to);
         else if constexpr (std::is_same_v<T, bool>) to |= both[1];
         else if constexpr (std::is_arithmetic_v<T>) to = to_cell(static_cast<T>(from_cell<T>(to) + from_cell<T>(both[1])));

@@ -276,7 +276,7 @@ EBB_INLINE void store_first(T* p, vector<T> x, int count) {
   else if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(p, m, reinterpret_cast<__m512i>(x));
   else _mm512_mask_storeu_epi64(p, m, reinterpret_cast<__m512i>(x));
 #elif defined(__AVX__)
-  // In parts: a masked store takes tens of cycles on AMD's processors without AVX-512.
+  // In parts: on a Zen 1 that takes a third of the time of a masked store.
   if (n == count_of<T>) return store(p, x);
   __m128i part = _mm256_castsi256_si128(reinterpret_cast<__m256i>(x));
   constexpr int in_part = 16 / static_cast<int>(sizeof(T));

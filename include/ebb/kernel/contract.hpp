@@ -9,6 +9,7 @@
 // K. Goto, R. van de Geijn, Anatomy of high-performance matrix multiplication (2008).
 #pragma once
 
+#include "../tensor/storage.hpp"
 #include "contract_bf16.hpp"
 #include "fours.hpp"
 #include "lapack.hpp"
@@ -27,11 +28,17 @@ inline void multiply(const product& shape, const blocking& cut, const matrix<T>&
   const std::ptrdiff_t m = shape.m, k = shape.k, n = shape.n, ldc = shape.ldc;
   if (shape.lanes && n == 1) return multiply_in_lanes(m, k, a, b.data, b.row, c, ldc);
   if (shape.lanes && m == 1) return multiply_in_lanes(n, k, b.transposed(), a.data, a.col, c, 1);
-  if (n == 1 && a.row == 1 && ldc == 1) return block(1, k, matrix<T>{b.data, 0, b.row}, a.data, a.col, c, 1, m, tile_ends<T>{});
+  if (n == 1 && a.row == 1 && ldc == 1) return block(1, k, matrix<T>{b.data, 0, b.row}, a.data, a.col, c, 1, m, false);
   if (n <= thin_columns && a.col == 1 && m >= simd::count_of<T>)
     return n == 1 ? thin<1>(m, k, a, b, c, ldc) : n == 2 ? thin<2>(m, k, a, b, c, ldc) : thin<3>(m, k, a, b, c, ldc);
   if (m == 1 && b.row == 1) return thin<1>(n, k, b.transposed(), a.transposed(), c, 1);
   multiply_tiles(shape, cut, a, b, c, scratch);
+}
+
+/// An operand of a product as it is multiplied: `data` has rows of so many elements, or columns if it is transposed.
+template <class T>
+EBB_INLINE matrix<T> operand(const T* data, std::ptrdiff_t ld, bool transposed) {
+  return {data, transposed ? 1 : ld, transposed ? ld : 1};
 }
 
 /// The narrow operands as compact matrices of float.
@@ -103,8 +110,8 @@ EBB_TEMPLATE void contract(const product& p, const T* a, const T* b, T* c, void*
       if (lapack::is_large(p)) return lapack::contract(p, a, b, c);
     const tile::blocking cut = tile::cut<T>(p);
     for (std::ptrdiff_t i = 0; i < p.batch; ++i) {
-      const matrix<T> left{a + i * p.stride_a, p.transpose_a ? 1 : p.lda, p.transpose_a ? p.lda : 1};
-      const matrix<T> right{b + i * p.stride_b, p.transpose_b ? 1 : p.ldb, p.transpose_b ? p.ldb : 1};
+      const matrix<T> left = tile::operand(a + i * p.stride_a, p.lda, p.transpose_a);
+      const matrix<T> right = tile::operand(b + i * p.stride_b, p.ldb, p.transpose_b);
       tile::multiply(p, cut, left, right, c + i * p.stride_c, static_cast<T*>(scratch));
     }
   }
@@ -131,7 +138,7 @@ template <std::floating_point T>
 constexpr std::size_t contract_onto_scratch_bytes(const product& p) {
   const product rows = tile::of_all_rows(p);
   const std::size_t own = contract_scratch_bytes<T>(p);
-  return tile::adds_in_tiles<T>(rows) ? own : (own + 63) / 64 * 64 + static_cast<std::size_t>(rows.m * rows.n) * sizeof(T);
+  return tile::adds_in_tiles<T>(rows) ? own : detail::padded_bytes(own) + static_cast<std::size_t>(rows.m * rows.n) * sizeof(T);
 }
 
 /// c = onto + op(a) * op(b): the product is summed as by contract, then added. c may be onto, and overlaps neither operand; both are
@@ -143,13 +150,12 @@ EBB_TEMPLATE void contract_onto(const product& each, const T* onto, const T* a, 
   const tile::blocking cut = tile::cut<T>(p);
   product one = p;
   one.batch = 1;
-  T* const sums = reinterpret_cast<T*>(static_cast<char*>(scratch) + (contract_scratch_bytes<T>(each) + 63) / 64 * 64);
+  T* const sums = reinterpret_cast<T*>(static_cast<char*>(scratch) + detail::padded_bytes(contract_scratch_bytes<T>(each)));
   for (std::ptrdiff_t i = 0; i < p.batch; ++i, onto += p.m * p.n, c += p.m * p.n) {
     const T *const left = a + i * p.stride_a, *const right = b + i * p.stride_b;
     if (in_tiles) {
-      const matrix<T> rows{left, p.transpose_a ? 1 : p.lda, p.transpose_a ? p.lda : 1};
-      const matrix<T> columns{right, p.transpose_b ? 1 : p.ldb, p.transpose_b ? p.ldb : 1};
-      tile::multiply_tiles(p, cut, rows, columns, c, static_cast<T*>(scratch), onto);
+      tile::multiply_tiles(p, cut, tile::operand(left, p.lda, p.transpose_a), tile::operand(right, p.ldb, p.transpose_b), c,
+                           static_cast<T*>(scratch), onto);
       continue;
     }
     contract(one, left, right, sums, scratch);

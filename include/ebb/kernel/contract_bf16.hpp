@@ -182,7 +182,7 @@ void multiply_pairs(const paired_product& p, const matrix<bfloat16_pair>& a, con
         const std::ptrdiff_t rows = std::min(p.m, of.m - i), columns = std::min(p.width, j1 - j);
         for (std::ptrdiff_t q = 0; q == 0 || q < p.pairs; q += p.k)
           block(rows, std::min(p.k, p.pairs - q), a.from(i, q), panels + (j - j0) * p.pairs + q * p.width, p.width, sums, p.width, columns,
-                tile_ends<bfloat16_pair>{q > 0});
+                q > 0);
         convert_rows(c + i * of.ldc + j, of.ldc, sums, p.width, rows, columns);
       }
   }

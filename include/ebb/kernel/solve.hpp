@@ -47,12 +47,12 @@ struct rows {
   /// row that it is added to.
   EBB_INLINE void add(std::ptrdiff_t i, std::ptrdiff_t j, std::ptrdiff_t count, std::ptrdiff_t columns, std::ptrdiff_t first,
                       std::ptrdiff_t depth) const {
-    tile::block(count, depth, matrix<T>{at(i, first), row, 1}, at(first, j), row, at(i, j), row, columns, tile::go_on<T>);
+    tile::block(count, depth, matrix<T>{at(i, first), row, 1}, at(first, j), row, at(i, j), row, columns, true);
   }
   /// The same with the rows `last`, `last` - 1 and so on.
   EBB_INLINE void add_backwards(std::ptrdiff_t i, std::ptrdiff_t j, std::ptrdiff_t count, std::ptrdiff_t columns, std::ptrdiff_t last,
                                 std::ptrdiff_t depth) const {
-    tile::block(count, depth, matrix<T>{at(i, last), row, -1}, at(last, j), -row, at(i, j), row, columns, tile::go_on<T>);
+    tile::block(count, depth, matrix<T>{at(i, last), row, -1}, at(last, j), -row, at(i, j), row, columns, true);
   }
 };
 

@@ -44,7 +44,7 @@ template <chain_end End, int Rows = tile::height, class T>
 inline void solve_panel(std::ptrdiff_t m, const matrix<T>& t, T* y, std::ptrdiff_t row, std::ptrdiff_t columns, std::ptrdiff_t first = 0) {
   std::ptrdiff_t i = first;
   for (; i + Rows <= m; i += Rows) {
-    if (i > 0) tile::block(Rows, i, t.from(i, 0), y, row, y + i * row, row, columns, tile::go_on<T>);
+    if (i > 0) tile::block(Rows, i, t.from(i, 0), y, row, y + i * row, row, columns, true);
     finish_strip<Rows, End>(t.from(i, i), y + i * row, row, columns);
   }
   if constexpr (Rows > 1)

@@ -44,14 +44,11 @@ EBB_INLINE simd::vector<sum_of<T>> link(simd::vector<T> a, simd::vector<T> b, si
 /// How a tile of c begins and ends.
 template <class T>
 struct tile_ends {
-  bool more = false;               // its chains go on from c, not from 0
+  bool more = false;                // its chains go on from c, not from 0
   const sum_of<T>* onto = nullptr;  // the sums are added to the tile here, which has the rows of c, and may be c
 
   EBB_INLINE tile_ends from(std::ptrdiff_t elements) const { return {more, onto ? onto + elements : nullptr}; }
 };
-
-template <class T>
-inline constexpr tile_ends<T> go_on{.more = true};
 
 /// c[Rows x Vectors registers] = (more ? c : 0) + a[Rows x k] * b[k x ...]. b's columns are adjacent. If Masked, only `last` elements of
 /// the last register of each row exist: an int, or a std::integral_constant if that is static.

@@ -38,7 +38,7 @@ inline void solve_rows(std::ptrdiff_t n, const matrix<T>& t, T* y, std::ptrdiff_
   for (std::ptrdiff_t k0 = 0; k0 < n; k0 += panel) {
     const std::ptrdiff_t k1 = std::min(k0 + panel, n);
     solve_panel<End>(k1 - k0, t.from(k0, k0), y + k0 * row, row, columns);
-    tile::block(n - k1, k1 - k0, t.from(k1, k0), y + k0 * row, row, y + k1 * row, row, columns, tile::go_on<T>);
+    tile::block(n - k1, k1 - k0, t.from(k1, k0), y + k0 * row, row, y + k1 * row, row, columns, true);
   }
 }
 template <class T>

@@ -70,6 +70,16 @@ constexpr operand<T> divided_by_length(operand<T> x) {
   return x / ebb::broadcast_to(length, x.shape_number(), axis_run(0, x.rank()));
 }
 
+/// Real and imaginary parts in the promoted dtype. If they do not fit, `refused` says why: an operand, with its code.
+template <class T>
+struct complex_parts {
+  operand<T> re, im, refused;
+  template <class A, class B>
+  constexpr complex_parts(operand<A> a, operand<B> b) : re(cast_to<T>(a)), im(cast_to<T>(b)), refused(re.is_refused() ? re : im) {
+    if (!refused.is_refused() && !re.g->syms.unify(re.extents(), im.extents())) refused = refuse<T>(*re.g, 102);
+  }
+};
+
 /// The transform of complex numbers along one axis, [..., n]: [..., 2, n], or along two, [..., m, n]: [..., 2, m, n]. One argument is real.
 template <bool IsInverse, int Axes>
 struct fft {
@@ -82,10 +92,10 @@ struct fft {
   template <class A, class B>
   static constexpr auto apply(operand<A> a, operand<B> b) {
     using T = promoted_to_real<promoted<A, B>>;
-    const auto re = cast_to<T>(a), im = cast_to<T>(b);
-    if (re.is_refused() || im.is_refused()) return re.is_refused() ? re : im;
+    const complex_parts<T> parts(a, b);
+    const auto re = parts.re, im = parts.im;
+    if (parts.refused.is_refused()) return parts.refused;
     graph& g = *re.g;
-    if (!g.syms.unify(re.extents(), im.extents())) return refuse<T>(g, 102);
     if (re.rank() < Axes || re.rank() == max_rank) return refuse<T>(g, 499);
     auto r = both_transformed(side_by_side(re, im), IsInverse);
     if constexpr (Axes == 2) r = columns_transformed(r, IsInverse);
@@ -119,10 +129,10 @@ struct irfft {
   template <class A, class B>
   static constexpr auto apply(operand<A> a, operand<B> b) {
     using T = promoted_to_real<promoted<A, B>>;
-    const auto re = cast_to<T>(a), im = cast_to<T>(b);
-    if (re.is_refused() || im.is_refused()) return re.is_refused() ? re : im;
+    const complex_parts<T> parts(a, b);
+    const auto re = parts.re, im = parts.im;
+    if (parts.refused.is_refused()) return parts.refused;
     graph& g = *re.g;
-    if (!g.syms.unify(re.extents(), im.extents())) return refuse<T>(g, 102);
     const int last = re.rank() - 1;
     if (last < 0 || (N > 0 && !g.syms.unify(re.extent(last), N / 2 + 1))) return refuse<T>(g, 499);
     const int m = re.extent(last);
@@ -160,10 +170,10 @@ struct irfft2 {
   template <class A, class B>
   static constexpr auto apply(operand<A> a, operand<B> b) {
     using T = promoted_to_real<promoted<A, B>>;
-    const auto re = cast_to<T>(a), im = cast_to<T>(b);
-    if (re.is_refused() || im.is_refused()) return re.is_refused() ? re : im;
+    const complex_parts<T> parts(a, b);
+    const auto re = parts.re, im = parts.im;
+    if (parts.refused.is_refused()) return parts.refused;
     graph& g = *re.g;
-    if (!g.syms.unify(re.extents(), im.extents())) return refuse<T>(g, 102);
     const int rank = re.rank();
     if (rank < 2 || rank == max_rank) return refuse<T>(g, 499);
     // [..., m, 2, k] from [..., m, k] each, then [..., 2, m, k] divided by m.
@@ -183,6 +193,10 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
+/// A real array, or real and imaginary parts.
+template <class... X>
+concept is_one_or_two = sizeof...(X) == 1 || sizeof...(X) == 2;
+
 /// The parts of a transform along that many axes.
 template <int Axes>
 constexpr auto parts_of_transform(const auto& both) {
@@ -195,41 +209,29 @@ constexpr auto parts_of_transform(const auto& both) {
 ///   const auto [re, im] = ebb::fft(a, b);
 /// Shape: re, im [..., n]: twice [..., n].   Dtype: promoted; integers give float; narrow floats are computed in float.   Saves: nothing.
 /// Error: 2 ulp of the sum of |re| + |im|, for each factor of n; a factor p adds p ulp.   Throws: if both extents differ in a call.
-template <class X>
-constexpr auto fft(X&& x) {
-  return detail::parts_of_transform<1>(apply_function(functions::fft<false, 1>{}, std::forward<X>(x)));
-}
-template <class Re, class Im>
-constexpr auto fft(Re&& re, Im&& im) {
-  return detail::parts_of_transform<1>(apply_function(functions::fft<false, 1>{}, std::forward<Re>(re), std::forward<Im>(im)));
+template <class... X>
+  requires detail::is_one_or_two<X...>
+constexpr auto fft(X&&... x) {
+  return detail::parts_of_transform<1>(apply_function(functions::fft<false, 1>{}, std::forward<X>(x)...));
 }
 /// The complex numbers with this transform, in a tuple. It divides by n.   All fields as fft.
-template <class X>
-constexpr auto ifft(X&& x) {
-  return detail::parts_of_transform<1>(apply_function(functions::fft<true, 1>{}, std::forward<X>(x)));
-}
-template <class Re, class Im>
-constexpr auto ifft(Re&& re, Im&& im) {
-  return detail::parts_of_transform<1>(apply_function(functions::fft<true, 1>{}, std::forward<Re>(re), std::forward<Im>(im)));
+template <class... X>
+  requires detail::is_one_or_two<X...>
+constexpr auto ifft(X&&... x) {
+  return detail::parts_of_transform<1>(apply_function(functions::fft<true, 1>{}, std::forward<X>(x)...));
 }
 /// The transform of complex numbers along the last two axes, in a tuple.   Shape: re, im [..., m, n]: twice [..., m, n].
 /// Error: 2 ulp of the sum of |re| + |im|, for each factor of m and of n; a factor p adds p ulp.   All other fields as fft.
-template <class X>
-constexpr auto fft2(X&& x) {
-  return detail::parts_of_transform<2>(apply_function(functions::fft<false, 2>{}, std::forward<X>(x)));
-}
-template <class Re, class Im>
-constexpr auto fft2(Re&& re, Im&& im) {
-  return detail::parts_of_transform<2>(apply_function(functions::fft<false, 2>{}, std::forward<Re>(re), std::forward<Im>(im)));
+template <class... X>
+  requires detail::is_one_or_two<X...>
+constexpr auto fft2(X&&... x) {
+  return detail::parts_of_transform<2>(apply_function(functions::fft<false, 2>{}, std::forward<X>(x)...));
 }
 /// The complex numbers with this transform, in a tuple. It divides by m n.   All fields as fft2.
-template <class X>
-constexpr auto ifft2(X&& x) {
-  return detail::parts_of_transform<2>(apply_function(functions::fft<true, 2>{}, std::forward<X>(x)));
-}
-template <class Re, class Im>
-constexpr auto ifft2(Re&& re, Im&& im) {
-  return detail::parts_of_transform<2>(apply_function(functions::fft<true, 2>{}, std::forward<Re>(re), std::forward<Im>(im)));
+template <class... X>
+  requires detail::is_one_or_two<X...>
+constexpr auto ifft2(X&&... x) {
+  return detail::parts_of_transform<2>(apply_function(functions::fft<true, 2>{}, std::forward<X>(x)...));
 }
 
 /// The Fourier transform of real numbers along the last axis, at the frequencies 0 to n / 2, in a tuple: real parts, imaginary parts.

@@ -69,7 +69,6 @@ constexpr operand<std::int64_t> last_places(operand<I> indices, const shape& to,
 }
 constexpr operand<bool> is_written(operand<std::int64_t> places) { return emit_on<op::greater_equal>({}, places, literal_like(places, 0)); }
 
-
 }  // namespace ebb::inline EBB_ABI::functions
 
 namespace ebb::inline EBB_ABI::op {
