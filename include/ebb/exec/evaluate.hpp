@@ -201,13 +201,13 @@ class evaluator {
     cell_array r(n, op.scalar ? op.identity : 0);
     if (op.arity > 2) r = in(k, 2);
     with_dtype(op.result, [&]<class T>(T) {
+      using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
       for (int i = 0; i < in(k, 0).size(); ++i) {
         cell& to = r[among_rows(k, i, out)];
         const cell both[] = {to, in(k, 0)[in_rows(k, i, out, in(k, 0).size())]};
         if (op.scalar) op.scalar(both, &to);
         else if constexpr (std::is_same_v<T, bool>) to |= both[1];
-        else if constexpr (std::is_arithmetic_v<T>) to = to_cell(static_cast<T>(from_cell<T>(to) + from_cell<T>(both[1])));
-        else to = to_cell(static_cast<T>(static_cast<float>(from_cell<T>(to)) + static_cast<float>(from_cell<T>(both[1]))));
+        else to = to_cell(static_cast<T>(static_cast<wide>(from_cell<T>(to)) + static_cast<wide>(from_cell<T>(both[1]))));
       }
     });
     return r;
