@@ -36,6 +36,8 @@ class evaluator {
   constexpr const cell_array& value(int k) const { return values_[k]; }
 
  private:
+  template <class T>
+  using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;  // sums of 16-bit floats are floats
   constexpr extent_list extents(int k) const { return extents_at(g_.shape_of(k), symbol_values_.data()); }
   constexpr const cell_array& in(int k, int j) const { return values_[g_.operand(k, j)]; }
 
@@ -201,13 +203,12 @@ class evaluator {
     cell_array r(n, op.scalar ? op.identity : 0);
     if (op.arity > 2) r = in(k, 2);
     with_dtype(op.result, [&]<class T>(T) {
-      using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
       for (int i = 0; i < in(k, 0).size(); ++i) {
         cell& to = r[among_rows(k, i, out)];
         const cell both[] = {to, in(k, 0)[in_rows(k, i, out, in(k, 0).size())]};
         if (op.scalar) op.scalar(both, &to);
         else if constexpr (std::is_same_v<T, bool>) to |= both[1];
-        else to = to_cell(static_cast<T>(static_cast<wide>(from_cell<T>(to)) + static_cast<wide>(from_cell<T>(both[1]))));
+        else to = to_cell(static_cast<T>(static_cast<wide<T>>(from_cell<T>(to)) + static_cast<wide<T>>(from_cell<T>(both[1]))));
       }
     });
     return r;
@@ -220,23 +221,22 @@ class evaluator {
     const int length = static_cast<int>(x.e[tx ? r - 2 : r - 1]);
     cell_array result(n, 0);
     with_dtype(g_.op(k).result, [&]<class T>(T) {
-      using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
       if constexpr (!std::is_same_v<T, bool>) {
         for (int i = 0; i < n; ++i) {
           const int batch = i / (rows * columns), row = i / columns % rows, column = i % columns;
           // Element q of a factor, by its first element and the step to the next.
           const auto factor = [&](int j, int first, int step) {
             return [this, k, j, first, step](std::size_t q) {
-              return static_cast<wide>(from_cell<T>(in(k, j)[first + static_cast<int>(q) * step]));
+              return static_cast<wide<T>>(from_cell<T>(in(k, j)[first + static_cast<int>(q) * step]));
             };
           };
           const int x0 = batch * rows * length, y0 = batch * length * columns;
           const auto left = tx ? factor(0, x0 + row, rows) : factor(0, x0 + row * length, 1);
           const auto right = ty ? factor(1, y0 + column * length, 1) : factor(1, y0 + column, columns);
           const auto count = static_cast<std::size_t>(length);
-          wide sum;
+          wide<T> sum;
           if constexpr (std::is_same_v<T, bfloat16>) sum = multiply_pairs_in_order(count, left, right, lanes);
-          else sum = multiply_in_order<wide>(count, left, right, lanes);
+          else sum = multiply_in_order<wide<T>>(count, left, right, lanes);
           result[i] = to_cell(static_cast<T>(sum));
         }
       }
@@ -248,15 +248,14 @@ class evaluator {
     const int rows = static_cast<int>(out.e[out.rank - 2]), columns = static_cast<int>(out.e[out.rank - 1]), width = rows + columns;
     cell_array result(n, 0);
     with_dtype(g_.op(k).result, [&]<class T>(T) {
-      using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
       if constexpr (!std::is_integral_v<T>)
         for (int first = 0, matrix = 0; first < n; first += rows * columns, matrix += rows * rows) {
-          vec<wide> both(rows * width, 0);
+          vec<wide<T>> both(rows * width, 0);
           for (int i = 0; i < rows; ++i) {
             for (int j = 0; j < rows; ++j)
-              both[i * width + j] = static_cast<wide>(from_cell<T>(in(k, 0)[matrix + (transposed ? j * rows + i : i * rows + j)]));
+              both[i * width + j] = static_cast<wide<T>>(from_cell<T>(in(k, 0)[matrix + (transposed ? j * rows + i : i * rows + j)]));
             for (int j = 0; j < columns; ++j)
-              both[i * width + rows + j] = inverts ? wide(i == j) : static_cast<wide>(from_cell<T>(in(k, 1)[first + i * columns + j]));
+              both[i * width + rows + j] = static_cast<wide<T>>(inverts ? T(i == j) : from_cell<T>(in(k, 1)[first + i * columns + j]));
           }
           if (!solved_in_order(both.data(), rows, columns, (g_.eq[k].attr[1] & nan_bit) != 0))
             raise("ebb::evaluate: " + std::string(g_.op(k).name) + ": a matrix is singular");
@@ -270,12 +269,11 @@ class evaluator {
     const int rows = static_cast<int>(out.e[out.rank - 2]), columns = static_cast<int>(out.e[out.rank - 1]);
     cell_array result(n, 0);
     with_dtype(g_.op(k).result, [&]<class T>(T) {
-      using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
       if constexpr (!std::is_integral_v<T>)
         for (int first = 0, matrix = 0; first < n; first += rows * columns, matrix += rows * rows) {
-          vec<wide> t(rows * rows, 0), b(rows * columns, 0);
-          for (int i = 0; i < rows * rows; ++i) t[i] = static_cast<wide>(from_cell<T>(in(k, 0)[matrix + i]));
-          for (int i = 0; i < rows * columns; ++i) b[i] = static_cast<wide>(from_cell<T>(in(k, 1)[first + i]));
+          vec<wide<T>> t(rows * rows, 0), b(rows * columns, 0);
+          for (int i = 0; i < rows * rows; ++i) t[i] = static_cast<wide<T>>(from_cell<T>(in(k, 0)[matrix + i]));
+          for (int i = 0; i < rows * columns; ++i) b[i] = static_cast<wide<T>>(from_cell<T>(in(k, 1)[first + i]));
           if (!solve_triangle_in_order(t.data(), b.data(), rows, columns, g_.eq[k].attr[0] != 0, g_.eq[k].attr[1]))
             raise("ebb::evaluate: solve_triangular: a matrix is singular");
           for (int i = 0; i < rows * columns; ++i) result[first + i] = to_cell(static_cast<T>(b[i]));
@@ -292,14 +290,13 @@ class evaluator {
       return result;
     }
     with_dtype(g_.op(k).result, [&]<class T>(T) {
-      using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
       if constexpr (!std::is_integral_v<T>)
         for (int matrix = 0; matrix < batch; ++matrix) {
-          vec<wide> a(rows * rows, 0);
-          for (int i = 0; i < rows * rows; ++i) a[i] = static_cast<wide>(from_cell<T>(in(k, 0)[matrix * rows * rows + i]));
+          vec<wide<T>> a(rows * rows, 0);
+          for (int i = 0; i < rows * rows; ++i) a[i] = static_cast<wide<T>>(from_cell<T>(in(k, 0)[matrix * rows * rows + i]));
           if (g_.eq[k].attr[0] == static_cast<std::int64_t>(factor_kind::log_determinant)) {
             bool odd = false, singular = solve_in_order(a.data(), rows, 0, &odd) >= 0;
-            const auto r = sign_and_log_of<wide>(rows, singular, odd, [&](auto i) { return a[static_cast<int>(i) * (rows + 1)]; });
+            const auto r = sign_and_log_of<wide<T>>(rows, singular, odd, [&](auto i) { return a[static_cast<int>(i) * (rows + 1)]; });
             result[2 * matrix] = to_cell(static_cast<T>(r.sign));
             result[2 * matrix + 1] = to_cell(static_cast<T>(r.log));
             continue;
@@ -307,10 +304,10 @@ class evaluator {
           const bool failed = factor_in_order(a.data(), rows) > 0;
           if (failed && !g_.eq[k].attr[1]) raise("ebb::evaluate: cholesky: a matrix is not positive definite");
           for (int i = 0; i < rows; ++i)
-            for (int j = 0; j <= i && failed; ++j) a[i * rows + j] = std::numeric_limits<wide>::quiet_NaN();
+            for (int j = 0; j <= i && failed; ++j) a[i * rows + j] = std::numeric_limits<wide<T>>::quiet_NaN();
           for (int i = 0; i < rows; ++i)
             for (int j = 0; j < rows; ++j)
-              result[(matrix * rows + i) * rows + j] = to_cell(static_cast<T>(j > i ? wide(0) : a[i * rows + j]));
+              result[(matrix * rows + i) * rows + j] = to_cell(static_cast<T>(j > i ? wide<T>(0) : a[i * rows + j]));
         }
     });
     return result;
