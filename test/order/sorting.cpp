@@ -40,7 +40,8 @@ void sort_and_compare(const std::vector<T>& x, std::size_t rows, std::size_t wan
 template <class T>
 void sort_all_kinds(std::vector<T> special) {
   std::mt19937_64 next(5);
-  for (const std::size_t n : {std::size_t{1}, std::size_t{2}, std::size_t{7}, std::size_t{384}, std::size_t{385}, std::size_t{3000}})
+  for (const int elements : {1, 2, 7, 16, 31, 32, 33, 63, 64, 65, 128, 129, 200, 256, 257, 511, 2048, 2049, 3000}) {
+    const auto n = static_cast<std::size_t>(elements);
     for (const bool descending : {false, true}) {
       std::vector<T> few, many;
       for (std::size_t i = 0; i < 2 * n; ++i) {
@@ -51,7 +52,9 @@ void sort_all_kinds(std::vector<T> special) {
       sort_and_compare(many, 2, n, descending);
       sort_and_compare(many, 1, n, descending);
       sort_and_compare(few, 2, (n + 4) / 5, descending);
+      sort_and_compare(few, 2, n - n / 8, descending);
     }
+  }
 }
 
 template <class T>
