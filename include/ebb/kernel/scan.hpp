@@ -8,8 +8,11 @@
 #pragma once
 
 #include "narrow.hpp"
+#include "transpose.hpp"
 
 #include <cstddef>
+#include <type_traits>
+#include <utility>
 
 namespace ebb::inline EBB_ABI::kernel {
 
@@ -39,6 +42,59 @@ inline void scan_rows(const scan_call& c, const T* x, T* out, std::size_t first,
     }
 }
 
+/// Some steps of as many rows as there are lanes, `length` apart. Squares of elements are turned, so that each lane is a row, and turned back.
+template <bool Reversed, full_width T, int... I>
+EBB_INLINE void scan_block(const T* from, T* to, std::ptrdiff_t length, lanes<T>& sum, bool exclusive, auto combine,
+                           std::integer_sequence<int, I...>) {
+  constexpr int n = sizeof...(I);
+  const auto step = [&sum, exclusive, combine](lanes<T> x) EBB_LAMBDA {
+    const lanes<T> before = sum;
+    sum = combine(before, x);
+    return exclusive ? before : sum;
+  };
+  simd::vector<T> a[] = {simd::load(from + I * length)...};
+  simd::transpose<T>(a);
+  if constexpr (lanes<T>::parts == 1) {
+    ((a[Reversed ? n - 1 - I : I] = step({{a[Reversed ? n - 1 - I : I]}}).part[0]), ...);
+  } else {
+    simd::vector<T> b[] = {simd::load(from + (I + n) * length)...};
+    simd::transpose<T>(b);
+    const auto both = [step](simd::vector<T>& low, simd::vector<T>& high) EBB_LAMBDA {
+      const lanes<T> r = step({{low, high}});
+      low = r.part[0], high = r.part[1];
+    };
+    (both(a[Reversed ? n - 1 - I : I], b[Reversed ? n - 1 - I : I]), ...);
+    simd::transpose<T>(b);
+    (simd::store(to + (I + n) * length, b[I]), ...);
+  }
+  simd::transpose<T>(a);
+  (simd::store(to + I * length, a[I]), ...);
+}
+/// As many rows as there are lanes, from row `first` on.
+template <full_width T>
+inline void scan_turned(const scan_call& c, const T* x, T* out, std::size_t first, T identity, auto combine) {
+  constexpr std::size_t n = simd::count_of<T>;
+  constexpr auto all = std::make_integer_sequence<int, n>{};
+  const auto length = static_cast<std::ptrdiff_t>(c.length);
+  const std::size_t begin = first * c.length, whole = c.length / n * n;
+  lanes<T> sum = lanes<T>::all(identity);
+  for (std::size_t i = 0; i < whole; i += n) {
+    const std::size_t at = begin + (c.reversed ? c.length - i - n : i);
+    if (c.reversed) scan_block<true>(x + at, out + at, length, sum, c.exclusive, combine, all);
+    else scan_block<false>(x + at, out + at, length, sum, c.exclusive, combine, all);
+  }
+  if (whole == c.length) return;
+  T last[lane_count];
+  sum.store(last);
+  for (std::size_t row = 0; row < lane_count; ++row)
+    for (std::size_t i = whole; i < c.length; ++i) {
+      const std::size_t at = begin + row * c.length + c.at(i);
+      const T before = last[row];
+      last[row] = combine(before, x[at]);
+      out[at] = c.exclusive ? before : last[row];
+    }
+}
+
 }  // namespace detail
 
 /// out = the scan of x, another array. combine(older, x) takes lanes and single elements of at least 32 bits; each step is rounded to T.
@@ -48,6 +104,9 @@ void scan(const scan_call& c, const T* x, T* out, T identity, auto combine) {
   if (c.inner == 1) {
     constexpr int together = 8;
     std::size_t row = 0;
+    if constexpr (full_width<T>)
+      if (c.length >= simd::count_of<T>)
+        for (; row + lane_count <= c.outer; row += lane_count) detail::scan_turned(c, x, out, row, identity, combine);
     for (; row + together <= c.outer; row += together) detail::scan_rows<together, wide>(c, x, out, row, identity, combine);
     for (; row < c.outer; ++row) detail::scan_rows<1, wide>(c, x, out, row, identity, combine);
     return;
