@@ -9,6 +9,10 @@
 #include <ebb/functional.hpp>
 #include <ebb/graph/valid.hpp>
 
+#include <algorithm>
+#include <cstring>
+#include <random>
+
 namespace {
 
 using ebb::dyn;
@@ -169,6 +173,46 @@ TEST_CASE("recurrences of batches, narrow floats, integers, empty arrays, infini
   const ebb::tensor<ebb::bf16, 300> ones = ebb::tensor<ebb::bf16, 300>::full(ebb::bf16(1.f));
   CHECK(ebb::linear_scan(ones, ones)(299) == ebb::bf16(300.f));  // a chain in bf16 would stay 256
   static_assert(ebb::linear_scan(0.5, ebb::tensor<double, 3>{1.0, 1.0, 1.0})(2) == 1.75);
+}
+
+/// f of many rows, with NaNs, infinities and equal elements, against f of each row alone.
+template <class T>
+void rows_are_alone(auto f) {
+  constexpr std::size_t rows = 21, length = 37;
+  constexpr T inf = std::numeric_limits<T>::infinity(), special[] = {inf, -inf, std::numeric_limits<T>::quiet_NaN(), T(0), -T(0), T(1)};
+  std::mt19937_64 next(3);
+  ebb::tensor<T, dyn, dyn> x(rows, length);
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < length; ++j) {
+      const T number = static_cast<T>(static_cast<int>(next() % 1601) - 800) / 64;
+      x.mutable_data()[i * length + j] = next() % (4 * i + 5) == 0 ? special[next() % 6] : number;  // the first rows have many
+    }
+  const auto all = f(x);
+  for (std::size_t i = 0; i < rows; ++i) {
+    ebb::tensor<T, dyn> row(length);
+    std::copy_n(x.data() + i * length, length, row.mutable_data());
+    const auto alone = f(row);
+    for (std::size_t j = 0; j < length; ++j) {
+      CAPTURE(i, j, all(i, j), alone(j));
+      const bool is_nan = alone(j) != alone(j);
+      REQUIRE((is_nan ? all(i, j) != all(i, j) : std::memcmp(&all(i, j), &alone(j), sizeof(alone(j))) == 0));
+    }
+  }
+}
+
+TEST_CASE("rows that run side by side have the bits of each row alone") {
+  const auto of = []<class T>(T) {
+    rows_are_alone<T>([](const auto& x) { return ebb::cumsum(x); });
+    rows_are_alone<T>([](const auto& x) { return ebb::cumprod(x, ebb::reversed); });
+    rows_are_alone<T>([](const auto& x) { return std::get<0>(ebb::cummax(x)); });
+    rows_are_alone<T>([](const auto& x) { return std::get<1>(ebb::cummax(x)); });
+    rows_are_alone<T>([](const auto& x) { return std::get<0>(ebb::cummin(x, ebb::reversed)); });
+    rows_are_alone<T>([](const auto& x) { return std::get<1>(ebb::cummin(x, ebb::reversed)); });
+    rows_are_alone<T>([](const auto& x) { return ebb::logcumsumexp(x); });
+    rows_are_alone<T>([](const auto& x) { return ebb::logcumsumexp(x, ebb::reversed); });
+  };
+  of(float{});
+  of(double{});
 }
 
 }  // namespace

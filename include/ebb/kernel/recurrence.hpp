@@ -7,6 +7,8 @@
 #include "../num/exponential.hpp"
 #include "../num/logarithm.hpp"
 #include "narrow.hpp"
+#include "transpose.hpp"
+#include "workspace.hpp"
 
 #include <cstddef>
 
@@ -62,6 +64,37 @@ constexpr void logcumsumexp_row(const recurrence& r, const T* x, T* out) {
     } else sum += lane::exp(next - top);
     out[i] = static_cast<T>(top + lane::log(sum));
   }
+}
+
+/// The same of so many rows. As many as there are lanes are turned, so that each lane is a row, and turned back.
+template <class T>
+void logcumsumexp_rows(const recurrence& r, const T* x, T* out, std::size_t rows) {
+  std::size_t row = 0;
+  if constexpr (full_real<T>) {
+    constexpr std::size_t size = sizeof(T), columns = lane_count * size;
+    const std::size_t bytes = r.length * size;
+    T* const turned = rows < lane_count ? nullptr : reinterpret_cast<T*>(thread_scratch().take(r.length * columns));
+    const lanes<T> zero = lanes<T>::all(0), one = lanes<T>::all(1);
+    for (; row + lane_count <= rows; row += lane_count) {
+      char* const to = reinterpret_cast<char*>(turned);
+      const T* const first = x + row * r.length;
+      transpose<size>(to, columns, reinterpret_cast<const char*>(first), static_cast<std::ptrdiff_t>(bytes), lane_count, r.length);
+      lanes<T> top = zero, sum = zero;
+      for (std::size_t k = 0; k < r.length; ++k) {
+        T* const at = turned + r.at(k) * lane_count;
+        const lanes<T> next = lanes<T>::load(at);
+        if (k == 0) top = next;
+        const auto is_more = next > top;
+        const lanes<T> below = lanes<T>::select(is_more, top - next, next - top);
+        const lanes<T> e = lane::exp(lanes<T>::select(next == top, zero, below));  // e^0 is 1
+        sum = k == 0 ? one : lanes<T>::select(is_more, sum * e + one, sum + e);
+        top = lanes<T>::select(is_more, next, top);
+        (top + lane::log(sum)).store(at);
+      }
+      transpose<size>(reinterpret_cast<char*>(out + row * r.length), static_cast<std::ptrdiff_t>(bytes), to, columns, r.length, lane_count);
+    }
+  }
+  for (; row < rows; ++row) logcumsumexp_row(r, x + row * r.length, out + row * r.length);
 }
 
 }  // namespace ebb::inline EBB_ABI::kernel

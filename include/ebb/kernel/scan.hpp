@@ -42,7 +42,7 @@ inline void scan_rows(const scan_call& c, const T* x, T* out, std::size_t first,
     }
 }
 
-/// Some steps of as many rows as there are lanes, `length` apart. Squares of elements are turned, so that each lane is a row, and turned back.
+/// Some steps of as many rows as there are lanes, `length` apart. Squares of elements are turned, so each lane is a row, and turned back.
 template <bool Reversed, full_width T, int... I>
 EBB_INLINE void scan_block(const T* from, T* to, std::ptrdiff_t length, lanes<T>& sum, bool exclusive, auto combine,
                            std::integer_sequence<int, I...>) {

@@ -153,9 +153,8 @@ struct logcumsumexp : recurrence {
   template <class T>
   static void whole(const whole_call& c) {
     const int last = c.result.rank - 1;
-    const std::size_t n = c.result.e[last], rows = c.result.volume(0, last);
-    for (std::size_t i = 0; i < rows; ++i)
-      kernel::logcumsumexp_row(steps(n, c.attr[0]), elements<T>(c.in[0]) + i * n, static_cast<T*>(c.out) + i * n);
+    if (c.result.volume() == 0) return;
+    kernel::logcumsumexp_rows(steps(c.result.e[last], c.attr[0]), elements<T>(c.in[0]), static_cast<T*>(c.out), c.result.volume(0, last));
   }
   /// The gradient of x_k is the sum of g_i e^(x_k - y_i) over i >= k: e^(x_k - y_k) times a recurrence whose factors e^(y_k - y_(k+1)) are
   /// at most 1. Equal numbers, infinities too, have the difference 0.
