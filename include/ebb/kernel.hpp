@@ -26,6 +26,7 @@
 #include "kernel/fours.hpp"
 #include "kernel/contract_bf16.hpp"
 #include "kernel/thin.hpp"
+#include "kernel/row_products.hpp"
 #include "kernel/contract.hpp"
 #include "kernel/move.hpp"
 #include "kernel/run_state.hpp"

@@ -36,9 +36,9 @@ line<ebb::tensor> start() { return {{{0.5f, -1, 2}, {0.25f, 0.75f, -0.5f}}, {0.1
 const auto x = ebb::normal<float, 5, 3>(1);
 const auto t = ebb::uniform<float, 5, 2>(2);
 
-template <std::size_t N, std::size_t... E>
-ebb::tensor<float, E...> row_of(const ebb::tensor<float, N, E...>& a, std::size_t i) {
-  ebb::tensor<float, E...> r;
+template <class T, std::size_t N, std::size_t... E>
+ebb::tensor<T, E...> row_of(const ebb::tensor<T, N, E...>& a, std::size_t i) {
+  ebb::tensor<T, E...> r;
   for (std::size_t k = 0; k < r.size(); ++k) r.mutable_data()[k] = a.data()[i * r.size() + k];
   return r;
 }
@@ -112,6 +112,32 @@ TEST_CASE("map over a struct gives each row a struct") {
     CHECK(get<0>(get<0>(h.scale).scale)(i) == 0);
     CHECK(get<0>(h.scale).model.b(i, 1) == 1);
   }
+}
+
+TEST_CASE("a matrix that all rows share gives each row the bits of its own product") {
+  const auto check = [](auto f, const auto& all, const auto& w) {
+    const auto y = ebb::map(f, all, ebb::whole(w));
+    for (std::size_t i = 0; i < all.shape()[0]; ++i) {
+      const auto alone = ebb::compile(f)(row_of(all, i), w);
+      CHECK(std::equal(alone.begin(), alone.end(), y.data() + i * alone.size(), [](auto a, auto b) { return ebb::same_bits(a, b); }));
+    }
+  };
+  constexpr auto left = [](auto v, auto m) { return ebb::matmul(m, v); };
+  constexpr auto left_of = [](auto v, auto m) { return ebb::matmul(ebb::transpose(m), v); };
+  constexpr auto right = [](auto v, auto m) { return ebb::matmul(v, m); };
+  constexpr auto right_of = [](auto v, auto m) { return ebb::matmul(v, ebb::transpose(m)); };
+  const auto all = [&]<class T, std::size_t N>(T, std::integral_constant<std::size_t, N>) {
+    const auto w = ebb::cast<T>(ebb::normal<float, N, N>(8));
+    const auto v = ebb::cast<T>(ebb::normal<float, 21, N>(9));
+    check(left, v, w);
+    check(left_of, v, w);
+    check(right, v, w);
+    check(right_of, v, w);
+  };
+  all(1.f, std::integral_constant<std::size_t, 3>{});
+  all(1., std::integral_constant<std::size_t, 7>{});
+  all(1.f, std::integral_constant<std::size_t, 40>{});
+  all(ebb::bf16{}, std::integral_constant<std::size_t, 40>{});
 }
 
 TEST_CASE("map takes tuples and variables, and works in contexts and constant expressions") {

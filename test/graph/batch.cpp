@@ -113,6 +113,15 @@ TEST_CASE("batched products have the bits of each row") {
   product(2, {2, 4}, {m, 4});
   product(3, {4, 2}, {5, 4});
   product(0, {2, 3, 4}, {2, 4, 5});
+  constexpr std::int64_t lanes = ebb::in_lanes;
+  product(lanes, {n, 40}, {40, 1});
+  product(1, {40, n}, {40, 1});
+  product(lanes | 2, {n, 40}, {1, 40});
+  product(3, {40, n}, {1, 40});
+  product(lanes | 2, {1, 40}, {n, 40});
+  product(1, {4, 1}, {4, 5});
+  product(lanes, {1, 40}, {40, 1});
+  product(lanes | 3, {4, 1}, {1, 4});
 }
 
 TEST_CASE("a product whose left side alone is batched becomes one product of all rows") {
@@ -123,6 +132,28 @@ TEST_CASE("a product whose left side alone is batched becomes one product of all
   CHECK(ebb::to_string(g) ==
         "a = input 0 : f32[n, m, 4]\nb = input 1 : f32[4, 5]\nc = reshape a : f32[n*m, 4]\n"
         "d = matmul c b : f32[n*m, 5]\ne = reshape d : f32[n, m, 5]\nreturn e\n");
+}
+
+TEST_CASE("a matrix that all rows share, times the vector of each row, becomes rows times its transpose") {
+  const auto text = [](std::int64_t flags, std::initializer_list<int> left, std::initializer_list<int> right, const ebb::vec<char>& batched) {
+    return ebb::to_string(batch(test::build([&](test::builder& b) {
+      const auto x = b.in<float>(left), y = b.in<float>(right);
+      return b.returns(ebb::emit_on<ebb::op::matmul>({flags}, x, y));
+    }), batched, true));
+  };
+  const std::string plain =
+      "a = input 0 : f32[5, 4]\nb = input 1 : f32[n, 4, 1]\nc = reshape b : f32[n, 4]\n"
+      "d = matmul c a^T : f32[n, 5]\ne = reshape d : f32[n, 5, 1]\nreturn e\n";
+  CHECK(text(ebb::in_lanes, {5, 4}, {4, 1}, {0, 1}) == plain);
+  CHECK(text(1, {4, 5}, {4, 1}, {0, 1}) ==
+        "a = input 0 : f32[4, 5]\nb = input 1 : f32[n, 4, 1]\nc = reshape b : f32[n, 4]\n"
+        "d = matmul c a : f32[n, 5]\ne = reshape d : f32[n, 5, 1]\nreturn e\n");
+  CHECK(text(3, {4, 5}, {1, 4}, {0, 1}) ==
+        "a = input 0 : f32[4, 5]\nb = input 1 : f32[n, 1, 4]\nc = reshape b : f32[n, 4]\n"
+        "d = matmul c a : f32[n, 5]\ne = reshape d : f32[n, 5, 1]\nreturn e\n");
+  CHECK(text(1, {4, 1}, {4, 5}, {1, 0}) ==
+        "a = input 0 : f32[n, 4, 1]\nb = input 1 : f32[4, 5]\nc = reshape a : f32[n, 4]\n"
+        "d = matmul c b : f32[n, 5]\ne = reshape d : f32[n, 1, 5]\nreturn e\n");
 }
 
 TEST_CASE("batched gathers and scatters have the bits of each row") {

@@ -1,6 +1,6 @@
 // test/kernel/contract.cpp — products give the bits of each element's sum written out.
 // SPDX-License-Identifier: BSL-1.0
-// covers: contract.hpp contract_bf16.hpp fours.hpp matvec.hpp product.hpp thin.hpp tile.hpp
+// covers: contract.hpp contract_bf16.hpp fours.hpp matvec.hpp product.hpp row_products.hpp thin.hpp tile.hpp
 // covers: tensor/product_order.hpp tensor/bfloat16_order.hpp
 #include "../catch.hpp"
 #include "values.hpp"
@@ -141,7 +141,7 @@ template <class T>
 void check_orders(product p) {
   check<T>(p);
   p.lanes = true;
-  if (p.m == 1 || p.n == 1) check<T>(p);
+  check<T>(p);
 }
 template <class T>
 void check_flags(ptrdiff_t m, ptrdiff_t k, ptrdiff_t n) {
@@ -207,8 +207,8 @@ TEMPLATE_TEST_CASE("products that are added to arrays have the bits of a product
           for (const bool tb : {false, true}) {
             product p = product::compact(m, k, n, ta, tb);
             check_onto<TestType>(p);
-            p.lanes = m == 1 || n == 1;
-            if (p.lanes) check_onto<TestType>(p);
+            p.lanes = true;
+            check_onto<TestType>(p);
             p = product::compact(m, k, n, ta, tb, 3);
             check_onto<TestType>(p);
             p.stride_b = 0;
@@ -282,6 +282,30 @@ TEST_CASE("a sum in lanes that vanishes is +0") {
   for (const float x : c) CHECK((x == 0 && !std::signbit(x)));
   ebb::kernel::tile::multiply_known_rows<64>(20, a.data(), b.data(), d.data());
   for (const float x : d) CHECK((x == 0 && !std::signbit(x)));
+}
+
+TEMPLATE_TEST_CASE("rows times rows have the bits of the definition, and so has a batch that shares a matrix", "", float, double, std::int32_t,
+                   std::int64_t, float16, bfloat16) {
+  using T = TestType;
+  for (const ptrdiff_t m : {1, 2, 3, 4, 7, 8, 9, 16, 17, 70})
+    for (const ptrdiff_t n : {1, 2, 3, 4, 8, 11, 35})
+      for (const ptrdiff_t k : {0, 1, 2, 3, 4, 5, 7, 8, 9, 33}) {
+        product p = product::compact(m, k, n, false, true);
+        p.lanes = true;
+        p.lda += 2, p.ldb += 3, p.ldc += 1;
+        check<T>(p);
+        for (const bool ta : {false, true})
+          for (const bool tb : {false, true}) {
+            p = product::compact(m, k, 1, ta, tb, n);
+            p.stride_a = 0;
+            check_orders<T>(p);
+            p.stride_b += 3, p.stride_c += 2;
+            check_orders<T>(p);
+          }
+      }
+  product p = product::compact(67, 700, 40, false, true);  // several blocks of rows
+  p.lanes = true;
+  check<T>(p);
 }
 
 TEMPLATE_TEST_CASE("batches and leading dimensions give the bits of the definition", "", float, double, bfloat16) {

@@ -15,6 +15,7 @@
 #include "lapack.hpp"
 #include "matvec.hpp"
 #include "product.hpp"
+#include "row_products.hpp"
 #include "thin.hpp"
 
 #include <limits>
@@ -26,8 +27,7 @@ namespace tile {
 template <class T>
 inline void multiply(const product& shape, const blocking& cut, const matrix<T>& a, const matrix<T>& b, T* c, T* scratch) {
   const std::ptrdiff_t m = shape.m, k = shape.k, n = shape.n, ldc = shape.ldc;
-  if (shape.lanes && n == 1) return multiply_in_lanes(m, k, a, b.data, b.row, c, ldc);
-  if (shape.lanes && m == 1) return multiply_in_lanes(n, k, b.transposed(), a.data, a.col, c, 1);
+  if (shape.lanes) return row_products(m, k, a, n, b.transposed(), c, ldc);
   if (n == 1 && a.row == 1 && ldc == 1) return block(1, k, matrix<T>{b.data, 0, b.row}, a.data, a.col, c, 1, m, false);
   if (n <= thin_columns && a.col == 1 && m >= simd::count_of<T>)
     return n == 1 ? thin<1>(m, k, a, b, c, ldc) : n == 2 ? thin<2>(m, k, a, b, c, ldc) : thin<3>(m, k, a, b, c, ldc);
@@ -81,7 +81,8 @@ constexpr std::size_t contract_scratch_bytes(const product& p) {
     const std::ptrdiff_t copies = p.m * p.k + p.k * p.n + p.m * p.n;
     return static_cast<std::size_t>(copies + 48) * sizeof(float) + contract_scratch_bytes<float>(tile::widened(p).shape);
   } else {
-    return static_cast<std::size_t>(tile::cut<T>(tile::is_one_product(p) ? tile::merged(p) : p).packed()) * sizeof(T);
+    const product one = tile::shares_left(p) ? tile::turned(p) : tile::of_all_rows(p);
+    return one.lanes ? 0 : static_cast<std::size_t>(tile::cut<T>(one).packed()) * sizeof(T);
   }
 }
 
@@ -105,6 +106,7 @@ EBB_TEMPLATE void contract(const product& p, const T* a, const T* b, T* c, void*
     }
   } else {
     if (fours::serves<T>(p)) return fours::multiply(p, a, b, c);
+    if (tile::shares_left(p)) return contract(tile::turned(p), b, a, c, scratch);
     if (tile::is_one_product(p)) return contract(tile::merged(p), a, b, c, scratch);
     if constexpr (lapack::has<T>)
       if (lapack::is_large(p)) return lapack::contract(p, a, b, c);
@@ -129,8 +131,6 @@ constexpr bool adds_in_tiles(const product& p) {
   if constexpr (lapack::has<T>) return !lapack::is_large(p);
   else return true;
 }
-constexpr product of_all_rows(const product& p) { return is_one_product(p) ? merged(p) : p; }
-
 }  // namespace tile
 
 /// The bytes of scratch of contract_onto<T>, 64-byte aligned.

@@ -118,7 +118,7 @@ simd::vector<float> sum_pairs(std::ptrdiff_t k, const T* a, std::ptrdiff_t a_ste
   }
   return fold_registers<registers, float>(acc);
 }
-/// c = op(a) * op(b), where op(b) is a column.
+/// Column 0 of c = op(a) * op(b).
 template <std::same_as<bfloat16> T>
 void multiply_pairs_in_lanes(const product& p, const T* a, const T* b, T* c) {
   constexpr int n = lane_count;
@@ -146,7 +146,7 @@ struct paired_product {
   std::ptrdiff_t pairs, width, k, m, n;  // all pairs of a row; columns of a panel of b; sizes of blocks
 
   constexpr explicit paired_product(const product& p)
-      : of(is_one_product(p) ? merged(p) : p), swapped(of.lanes ? of.n > 1 : of.n == 1 && of.m > 1 && of.ldc == 1) {
+      : of(of_all_rows(p)), swapped(of.lanes ? of.n > 1 : of.n == 1 && of.m > 1 && of.ldc == 1) {
     if (swapped)
       of = {of.n, of.k, of.m, !of.transpose_b, !of.transpose_a, of.ldb, of.lda, of.lanes ? 1 : of.m,
             of.batch, of.stride_b, of.stride_a, of.stride_c, of.lanes};
@@ -192,19 +192,21 @@ void multiply_pairs(const paired_product& p, const matrix<bfloat16_pair>& a, con
 
 /// The bytes of scratch of contract_bf16, 64-byte aligned.
 constexpr std::size_t contract_bf16_scratch_bytes(const product& p) {
-  return static_cast<std::size_t>(tile::paired_product(p).size()) * sizeof(tile::bfloat16_pair);
+  return static_cast<std::size_t>(tile::paired_product(tile::shares_left(p) ? tile::turned(p) : p).size()) * sizeof(tile::bfloat16_pair);
 }
 
 /// c = op(a) * op(b), see product. c overlaps neither operand.   Error: k / 2 ulp of float of sum |a| |b|, and 0.5 ulp.
 template <std::same_as<bfloat16> T>
 void contract_bf16(const product& shape, const T* a, const T* b, T* c, void* scratch) {
+  if (tile::shares_left(shape)) return contract_bf16(tile::turned(shape), b, a, c, scratch);
   const tile::paired_product p(shape);
   const product& of = p.of;
   if (p.swapped) std::swap(a, b);
   auto* const left = static_cast<tile::bfloat16_pair*>(scratch);
   for (std::ptrdiff_t i = 0; i < of.batch; ++i, a += of.stride_a, b += of.stride_b, c += of.stride_c) {
     if (of.lanes) {
-      tile::multiply_pairs_in_lanes(of, a, b, c);
+      for (std::ptrdiff_t j = 0; j < of.n; ++j)
+        tile::multiply_pairs_in_lanes(of, a, b + j * (of.transpose_b ? of.ldb : 1), c + j * shape.ldc);
       continue;
     }
     const bool copied = i > 0 && of.stride_a == 0;

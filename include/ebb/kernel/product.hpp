@@ -91,15 +91,25 @@ inline void multiply_tiles(const product& shape, const blocking& cut, const matr
   }
 }
 
-/// A batch that shares b, as one product with more rows. Not for dot products, which are summed in another order.
+/// A batch that shares b, as one product with more rows.
 constexpr bool is_one_product(const product& p) {
-  return p.batch > 1 && p.stride_b == 0 && !p.transpose_a && p.stride_a == p.m * p.lda && p.stride_c == p.m * p.ldc && p.m * p.n != 1 &&
-         (p.n == 1 || !p.lanes);
+  return p.batch > 1 && p.stride_b == 0 && !p.transpose_a && p.stride_a == p.m * p.lda && p.stride_c == p.m * p.ldc;
 }
 constexpr product merged(product p) {
   p.m *= p.batch;
   p.batch = 1;
   return p;
+}
+constexpr product of_all_rows(const product& p) { return is_one_product(p) ? merged(p) : p; }
+/// A batch that shares a, and whose columns lie in memory as rows: these are one product with a transposed, as factors may trade places.
+constexpr bool shares_left(const product& p) {
+  return p.batch > 1 && p.stride_a == 0 && p.n == 1 && (p.transpose_b || p.ldb == 1) && p.ldc == 1;
+}
+/// That product of b and a.
+constexpr product turned(const product& p) {
+  product r{p.batch, p.k, p.m, false, !p.transpose_a, p.stride_b, p.lda, p.stride_c};
+  r.lanes = p.lanes;
+  return r;
 }
 
 /// Converts `count` rows of `cols` elements, to float or from float.
