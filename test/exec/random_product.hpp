@@ -8,7 +8,7 @@
 
 namespace test {
 
-/// An operand of a product is made from an array by up to four slices, permutations and reshapes. What a product gives is turned, reshaped,
+/// An operand of a product is made from an array by up to four slices, permutations, reshapes and broadcasts. What a product gives is turned, reshaped,
 /// joined with others, placed within zeros, or a result. Now and then something else reads an operand, too.
 class random_product_maker {
  public:
@@ -56,7 +56,7 @@ class random_product_maker {
   };
   /// A step from the array to the operand; found from the last one to the first.
   struct step {
-    enum class to { slice, permute, split, merge, drop } what = to::slice;
+    enum class to { slice, permute, split, merge, drop, repeat } what = to::slice;
     int axis = 0, extent = 0, lost = 0, factor = 1;
     std::int64_t start = 0, by = 1;
     int order[ebb::max_rank] = {};
@@ -71,7 +71,14 @@ class random_product_maker {
     step r;
     r.axis = random_.below(s.rank);
     const int a = r.axis;
-    switch (random_.below(6)) {
+    switch (random_.below(7)) {
+      case 6:
+        if (s.rank < 2 || (by_rows_ && a == 0)) return slice(s, r);
+        r.axis = a < s.rank - 2 || random_.below(4) == 0 ? a : (by_rows_ ? 1 : 0);
+        r.what = step::to::repeat;
+        r.extent = s.e[r.axis];
+        s.remove(r.axis);
+        return r;
       case 0:
         r.what = step::to::permute;
         for (int i = 0; i < s.rank; ++i) r.order[i] = i;
@@ -139,6 +146,7 @@ class random_product_maker {
         r.e[s.axis] = e.e[s.axis] / s.factor;
         return ebb::reshape_to(x, g_.intern(ebb::with_axis(r, s.axis + 1, s.factor)));
       }
+      case step::to::repeat: return repeat(x, s.axis, s.extent);
       case step::to::merge: {
         ebb::shape r;
         for (int i = 0; i < e.rank; ++i)
@@ -152,6 +160,11 @@ class random_product_maker {
         return ebb::reshape_to(x, g_.intern(r));
       }
     }
+  }
+
+  template <class T>
+  constexpr operand<T> repeat(operand<T> x, int axis, int extent) {
+    return ebb::broadcast_to(x, g_.intern(ebb::with_axis(g_.syms.find(x.extents()), axis, extent)), std::int64_t{1} << axis);
   }
 
   /// An argument, or what is computed from one.
@@ -178,6 +191,15 @@ class random_product_maker {
   }
   template <class T>
   constexpr operand<T> part(list s) {
+    if (by_rows_ && rows_ < 0 && random_.below(4) == 0) {  // the same for all rows
+      s.remove(0);
+      by_rows_ = false;
+      const operand<T> x = part<T>(s);
+      by_rows_ = true;
+      const auto all = repeat(x, 0, rows_);
+      if (random_.below(10) == 0) g_.out.push(random_.below(3) ? (-all).id : all.id);
+      return all;
+    }
     step steps[4];
     const int count = random_.below(5);
     for (int i = 0; i < count; ++i) steps[i] = undo(s);

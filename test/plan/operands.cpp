@@ -19,7 +19,7 @@ namespace {
 using test::n;
 
 struct found {
-  int programs = 0, read = 0, written = 0, copies = 0, blocks = 0;
+  int programs = 0, read = 0, repeated = 0, written = 0, copies = 0, blocks = 0;
 };
 
 void check(const test::random_program& p, const ebb::graph& g, std::uint64_t seed, found& counts) {
@@ -36,7 +36,14 @@ void check(const test::random_program& p, const ebb::graph& g, std::uint64_t see
       if (s.nest >= 0) continue;
       if (s.what == ebb::kind::move) counts.copies += s.why != ebb::copy_reason::none;
       if (s.what != ebb::kind::contract) continue;
-      for (int b : s.in) counts.read += plan.buffers[b].view >= 0;
+      for (int b : s.in) {
+        if (plan.buffers[b].view < 0) continue;
+        ++counts.read;
+        const ebb::shape& whole = same.shapes[plan.buffers[b].shape];
+        bool repeats = false;
+        for (int a = 0; a < whole.rank - 2; ++a) repeats = repeats || (whole.e[a] != 1 && plan.views[plan.buffers[b].view].along[a].is(0));
+        counts.repeated += repeats;
+      }
       counts.written += plan.buffers[s.out].view >= 0;
     }
     const ebb::vec<std::size_t> more = ebb::symbol_values(same, p.arguments);
@@ -80,6 +87,9 @@ constexpr auto turned = [](auto x, auto... axes) {
   const int order[] = {axes...};
   return ebb::emit_on<ebb::op::permute>({ebb::pack_axes(order, sizeof...(axes))}, x);
 };
+constexpr auto repeated = [](auto x, int axis, int extent) {
+  return ebb::broadcast_to(x, x.g->intern(ebb::with_axis(x.extents(), axis, extent)), std::int64_t{1} << axis);
+};
 constexpr auto times = [](auto x, auto y) { return ebb::emit_on<ebb::op::matmul>({ebb::with_order(x, y, 0)}, x, y); };
 
 }  // namespace
@@ -109,6 +119,45 @@ TEST_CASE("products read slices and permutations where they lie, unless no axis 
     const auto x = sliced(b.in({5, 7, 9}), {1, 1}, 5, 4, 9);
     return times(shaped(x, 20, 9), b.in({9, 4}));
   }, 1, 0);
+}
+
+TEST_CASE("products read an array that repeats along batches where it lies, and nothing fills an array with copies") {
+  struct read {
+    int nests = 0, moves = 0, views = 0;
+    bool operator==(const read&) const = default;
+  };
+  const auto check = [](auto&& f, const read& expected) {
+    const ebb::plan p = ebb::make_plan(test::build([&](test::builder& b) { return f(b); }));
+    read found{p.nests.size(), counts_of(p).moves, p.views.size()};
+    CAPTURE(found.nests, found.moves, found.views, expected.nests, expected.moves, expected.views);
+    CHECK(found == expected);
+  };
+  check([](auto& b) { return b.returns(times(repeated(b.in({6, 4}), 0, 5), b.in({5, 4, 1}))); }, {0, 0, 1});
+  check([](auto& b) { return b.returns(times(b.in({5, 6, 4}), repeated(b.in({4, 3}), 0, 5))); }, {0, 0, 1});
+  check([](auto& b) { const auto x = b.in({n, 6, 4}); return b.returns(times(x, repeated(b.in({4, 3}), 0, x.extent(0)))); }, {0, 0, 1});
+  check([](auto& b) { return b.returns(times(b.in({2, 5, 6, 4}), repeated(b.in({2, 4, 3}), 1, 5))); }, {0, 0, 1});  // the second batch
+  check([](auto& b) { return b.returns(times(b.in({2, 5, 6, 4}), turned(repeated(b.in({2, 3, 4}), 1, 5), 0, 1, 3, 2))); }, {0, 0, 1});
+  // Both batches as one axis, if both repeat; a part of a row is not a matrix.
+  check([](auto& b) {
+    const auto w = ebb::broadcast_to(b.in({4, 3}), b.g.intern(ebb::shape{4, {2, 5, 4, 3}}), 3);
+    return b.returns(times(b.in({10, 6, 4}), shaped(w, 10, 4, 3)));
+  }, {0, 0, 1});
+  check([](auto& b) { return b.returns(times(b.in({10, 6, 4}), shaped(repeated(b.in({2, 4, 3}), 1, 5), 10, 4, 3))); }, {1, 0, 0});
+  check([](auto& b) { return b.returns(times(b.in({5, 6, 4}), sliced(repeated(b.in({4, 9}), 0, 5), {2, 3}, 5, 4, 3))); }, {0, 0, 1});
+  check([](auto& b) { return b.returns(times(b.in({5, 6, 4}), repeated(sliced(b.in({4, 9}), {1, 3}, 4, 3), 0, 5))); }, {0, 0, 1});
+  check([](auto& b) { return b.returns(times(b.in({6, 4}), repeated(b.in({4}), 1, 3))); }, {1, 0, 0});  // along a row: no matrix
+  // Other readers: a loop reads the operand itself, whatever is a step of its own, or a result, needs the copies.
+  check([](auto& b) { const auto w = repeated(b.in({4, 3}), 0, 5); return b.returns(times(b.in({5, 6, 4}), w), -w); }, {1, 0, 1});
+  check([](auto& b) { const auto w = repeated(b.in({4, 3}), 0, 5); return b.returns(times(b.in({5, 6, 4}), w), ebb::sum_over(w, 6)); }, {1, 0, 1});
+  check([](auto& b) { const auto w = repeated(b.in({4, 3}), 0, 5); return b.returns(times(b.in({5, 6, 4}), w), w); }, {1, 0, 0});
+  check([](auto& b) {
+    const auto w = repeated(b.in({4, 3}), 0, 5);
+    return b.returns(times(b.in({5, 6, 4}), w), ebb::emit_on<ebb::op::concat>({0}, w, b.in({5, 4, 3})));
+  }, {1, 1, 0});
+  check([](auto& b) {  // a loop reads a part of it
+    const auto w = repeated(b.in({4, 20}), 0, 5);
+    return b.returns(times(b.in({5, 6, 4}), w), -sliced(w, {1, 2}, 5, 2, 20));
+  }, {2, 0, 2});
 }
 
 TEST_CASE("who else reads an operand decides whether it is copied") {
@@ -155,6 +204,7 @@ TEST_CASE("random products of parts of arrays have the bits of scalar runs") {
     check(p, p.g, seed, counts);
   }
   CHECK(counts.read > 3000);
+  CHECK(counts.repeated > 500);
   CHECK(counts.written > 1000);
   CHECK(counts.blocks > 100);
 }
@@ -170,6 +220,7 @@ TEST_CASE("their gradients have the bits of scalar runs") {
     check(p, ebb::value_and_gradient(p.g, wrt), seed, counts);
   }
   CHECK(counts.read > 2000);
+  CHECK(counts.repeated > 300);
   CHECK(counts.written > 500);
   CHECK(counts.blocks > 50);
 }

@@ -31,7 +31,8 @@ struct grouping {
   vec<array_part> part;   // where each equation lies in another one
   vec<copy_reason> copies;  // of moves
 
-  /// Whether k lies in its operand: a slice that is no step. Other parts lie in a later equation, which joins them.
+  /// Whether k lies in its operand: a slice that is no step, or a broadcast that products read there. Other parts lie in a later equation,
+  /// which joins them.
   constexpr bool is_view(int k) const { return part.data()[k].whole >= 0 && part.data()[k].whole < k; }
   /// The equation whose step writes what k shows: k itself, or what it is a view of.
   constexpr int shown(const graph& g, int k) const;
@@ -89,7 +90,7 @@ class fuser {
     for (int k = 0; k < g.size(); ++k) {
       const kind what = g.eq.data()[k].op->what;
       if (what == kind::elementwise || what == kind::reduce) place_fused(k);
-      else if (what == kind::broadcast) level_[k] = level_after(g.operand(k, 0), false);
+      else if (what == kind::broadcast) place_broadcast(k);
       else if (what == kind::reshape) place_view(k);
       else if (what == kind::result) place_result(k);
       else if (what == kind::move) place_move(k);
@@ -222,6 +223,13 @@ class fuser {
     r_.copies[k] = find_parts(k);
     if (r_.is_view(k)) place_view(k);
     else place_whole(k);
+  }
+  constexpr void place_broadcast(int k) {
+    level_[k] = level_after(g_.operand(k, 0), false);
+    if (!read_.is_repeated_in_place(k)) return;
+    const int shape = g_.eq[k].shape;
+    r_.part[k] = {g_.operand(k, 0), {.shape = shape, .whole = shape, .apart = true}};
+    require_memory(g_.operand(k, 0));
   }
   constexpr void place_view(int k) {
     require_memory(g_.operand(k, 0));

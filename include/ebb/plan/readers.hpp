@@ -38,6 +38,10 @@ class array_readers {
   constexpr bool by_loops(int k) const { return (readers_[k] & loops) != 0; }
   /// Whether loops and products read k where it lies, and nothing else reads it.
   constexpr bool in_place(int k) const { return readers_[k] != 0 && (readers_[k] & steps) == 0 && !is_copied(k); }
+  /// Whether k is a broadcast that products read in its operand, and nothing else needs in memory. Loops read the operand anyway.
+  constexpr bool is_repeated_in_place(int k) const {
+    return may_repeat(g_, k) && (readers_[k] & products) != 0 && (readers_[k] & steps) == 0 && !is_result_[k];
+  }
   constexpr bool is_copied(int k) const { return !copied_.empty() && copied_[k]; }
   /// The first axis of k's shape from which a reduction takes all axes.
   constexpr int reduced_from(int k) const { return reduced_from_[g_.eq[k].shape]; }
@@ -60,10 +64,11 @@ class array_readers {
       late[k] = late[k] && what == kind::elementwise && is_number(g_.shapes.data()[shape]);
       for (int j = 0; j < eq[k].count; ++j) {
         if (!late[k]) late[in[j]] = 0;
-        const bool is_view = eq[in[j]].op->what == kind::reshape || eq[in[j]].op->what == kind::move;
+        const bool repeats = eq[in[j]].op->what == kind::broadcast;
+        const bool is_view = repeats || eq[in[j]].op->what == kind::reshape || eq[in[j]].op->what == kind::move;
         if (what == kind::elementwise && eq[in[j]].shape == shape) {
           readers[in[j]] |= loops;
-          if (is_view && !is_read_by_loop(in[j])) readers[in[j]] |= steps;
+          if (is_view && !repeats && !is_read_by_loop(in[j])) readers[in[j]] |= steps;
           continue;
         }
         others[in[j]] = others[in[j]] > 0 ? 2 : 1;
@@ -75,27 +80,34 @@ class array_readers {
   EBB_COLD constexpr char reader_of(int k, int j) const {
     const op_info& op = g_.op(k);
     const int x = g_.operand(k, j);
-    if (op.what == kind::reduce) return is_read_by_loop(x) ? loops : steps;
-    if (op.what == kind::broadcast) return is_repeated_along_lanes(k) && is_read_by_loop(x, true) ? loops : steps;
     if (op.what == kind::contract) return is_read_by_product(x) ? products : steps;
+    const bool by_products = readers_[k] == products && !is_result_[k] && !is_copied(k);  // k is a view that products alone read
+    if (may_repeat(g_, x)) return op.what == kind::reduce ? loops : by_products && (may_show(g_, k) || may_repeat(g_, k)) ? products : steps;
+    if (op.what == kind::reduce) return is_read_by_loop(x) ? loops : steps;
+    if (op.what == kind::broadcast) {
+      if (by_products && may_repeat(g_, k)) return products;
+      return static_cast<char>((is_repeated_along_lanes(k) && is_read_by_loop(x, true) ? loops : steps) | (readers_[k] & products));
+    }
     return may_show(g_, k) && !is_result_[k] && in_place(k) ? readers_[k] : steps;
   }
-  /// f(v) for the strides of k, a view, in each array on the way to it that may be in memory: other steps may need any of these.
-  constexpr bool in_each_array(int k, auto&& f) const {
+  /// f(v) for the strides of k, a view, in each array on the way to it that may be in memory: other steps may need any of these. Loops read
+  /// no part of a broadcast: for them it is in memory.
+  constexpr bool in_each_array(int k, bool by_product, auto&& f) const {
     for (int whole = k;; whole = g_.operand(whole, 0)) {
       plan_view v;
       if (!find_view(g_, k, [&](int i) { return i > whole; }, v) || !f(v)) return false;
-      if (!may_show(g_, whole) || (g_.op(whole).what == kind::move && (is_result_[whole] || is_copied(whole)))) return true;
+      const bool repeats = by_product && may_repeat(g_, whole), moves = g_.op(whole).what == kind::move;
+      if ((!repeats && !may_show(g_, whole)) || ((repeats || moves) && is_result_[whole]) || (moves && is_copied(whole))) return true;
     }
   }
   EBB_COLD constexpr bool is_read_by_product(int k) const {
-    return in_each_array(k, [&](const plan_view& v) { return is_matrix_operand(g_, g_.shape_of(k), v); });
+    return in_each_array(k, true, [&](const plan_view& v) { return is_matrix_operand(g_, g_.shape_of(k), v); });
   }
   /// Whether a loop may read k where it lies: see [note: rows apart]. Numbers: it reads one for each row.
   EBB_COLD constexpr bool is_read_by_loop(int k, bool numbers = false) const {
     bool permuted = false;
     for (int x = k; may_show(g_, x); x = g_.operand(x, 0)) permuted = permuted || g_.op(x).family == family_of<op::permute>;
-    return in_each_array(k, [&](const plan_view& v) {
+    return in_each_array(k, false, [&](const plan_view& v) {
       const shape& s = g_.shape_of(k);
       const lane_axes lanes = lane_axes_of(g_, s, v);
       if (numbers || lanes.last < 0) return true;

@@ -41,10 +41,12 @@
 // [note: operands of products]
 // A product packs its operands, so it reads matrices with rows or columns any distance apart, and batches with any stride along each axis.
 // Slices, permutations and reshapes that only products read, such as the heads of an attention, are no steps: the product has the address
-// and the strides of its operand, a `plan_view`. A product writes a piece of a concat or place along any axis where it lies, and a
+// and the strides of its operand, a `plan_view`. So is a broadcast along batches, whose stride is 0 there: one matrix for all heads. Loops
+// may read a broadcast besides, since they read its operand. A product writes a piece of a concat or place along any axis where it lies, and a
 // permutation of its result, such as heads put side by side. These are copied:
 //   an operand   whose rows and columns both have another stride than 1, or whose rows are in reverse order; one row or column that is not
-//                adjacent, since it is read often; one whose strides a reshape takes away: the rows of a part of the rows, as one axis
+//                adjacent, since it is read often; one whose strides a reshape takes away: the rows of a part of the rows, as one axis,
+//                or batches of which some repeat; one that repeats along rows or columns, or that anything but loops and products reads
 //   a result     whose rows are not rows of the other array; one that anything else reads; one column
 // Loops over its own shape may read a slice, too, if it is one of those in [note: rows apart].
 #pragma once
@@ -124,8 +126,10 @@ constexpr copy_reason find_piece(const graph& g, int k, int j, part_place& at) {
 /// x times the extent e; false if that has too many symbols.
 constexpr bool multiply(const symbols& syms, extent_product& x, int e) {
   e = syms.find(e);
+  if (x.factor == 0) return true;
   if (e >= 0) {
     x.factor *= e;
+    if (e == 0) x = {.factor = 0};
     return true;
   }
   if (const extent_origin& o = syms.origin(~e); o.rule == extent_rule::product) return multiply(syms, x, o.a) && multiply(syms, x, o.b);
@@ -212,13 +216,15 @@ constexpr bool slice_view(const graph& g, const shape& whole, const shape& own, 
   return (s.start >= 0 || add(whole.e[s.axis], 1)) && add(1, s.start);
 }
 
-/// Whether k only shows elements of its operand: a reshape, a slice or a permutation.
+/// Whether k only shows elements of its operand, each once: a reshape, a slice or a permutation.
 constexpr bool may_show(const graph& g, int k) {
   const op_info& op = g.op(k);
   return op.what == kind::reshape || op.family == family_of<op::slice> || op.family == family_of<op::permute>;
 }
-/// Finds where the elements of k lie in an earlier array, from which k is made by reshapes, permutations and slices: by the equations for
-/// which `shows` holds.
+/// Whether k repeats its operand along axes.
+constexpr bool may_repeat(const graph& g, int k) { return g.op(k).what == kind::broadcast && !g.op(k).names_places; }
+/// Finds where the elements of k lie in an earlier array, from which k is made by reshapes, permutations, slices and broadcasts: by the
+/// equations for which `shows` holds. The stride of a repeated axis is 0.
 constexpr bool find_view(const graph& g, int k, auto&& shows, plan_view& v) {
   if (!shows(k)) return put_strides(g, g.shape_of(k), v);
   const int x = g.operand(k, 0);
@@ -227,7 +233,12 @@ constexpr bool find_view(const graph& g, int k, auto&& shows, plan_view& v) {
   if (g.op(k).family == family_of<op::slice>)
     return slice_view(g, g.shape_of(x), g.shape_of(k), stride::unpacked(g.eq[k].attr[0], g.eq[k].attr[1]), v);
   const plan_view from = v;
-  for (int a = 0; a < g.shape_of(k).rank; ++a) v.along[a] = from.along[packed_axis(g.eq[k].attr[0], a)];
+  const bool repeats = g.op(k).what == kind::broadcast;
+  for (int a = 0, own = 0; a < g.shape_of(k).rank; ++a) {
+    if (!repeats) v.along[a] = from.along[packed_axis(g.eq[k].attr[0], a)];
+    else if (g.eq[k].attr[0] >> a & 1) v.along[a] = {.factor = 0};
+    else v.along[a] = from.along[own++];
+  }
   return true;
 }
 

@@ -4,7 +4,7 @@
 // [note: counted work]
 // The count assumes that a step reads each array that it uses once and writes each of its results once: it is the least traffic, and
 // ignores caches. A gather reads each row that an index names once; what lies in a result already is neither read nor written by the step
-// that joins it. An operation is one element of an equation: a sum of n elements is n operations, a product of matrices is 2 m n k. An
+// that joins it, and an operand of a product that repeats along batches counts once. An operation is one element of an equation: a sum of n elements is n operations, a product of matrices is 2 m n k. An
 // element of exp, log and the like counts as `operations_of_heavy`: about the length of their polynomials.
 #pragma once
 
@@ -62,6 +62,15 @@ EBB_COLD void push_work_of_move(vec<work_term>& terms, const graph& g, const pla
       if (!in_place(j)) count(g.shape_of(g.operand(s.equation, j)), 1, 1);
 }
 
+/// The elements in memory of operand j of a whole equation: one of each axis along which it repeats.
+constexpr shape shape_in_memory(const graph& g, const plan& p, const plan_step& s, int j) {
+  shape r = g.shape_of(g.operand(s.equation, j));
+  if (const int view = p.buffers.data()[p.joined.data()[s.joined.first + j]].view; view >= 0 && s.what == kind::contract)
+    for (int a = 0; a < r.rank; ++a)
+      if (p.views.data()[view].along[a].is(0)) r.e[a] = 1;
+  return r;
+}
+
 /// Appends the work of a step that is a whole equation. A loop adds none here.
 EBB_COLD void push_work_of_whole(vec<work_term>& terms, const graph& g, const plan& p, const plan_step& s) {
   const int k = s.equation;
@@ -72,7 +81,7 @@ EBB_COLD void push_work_of_whole(vec<work_term>& terms, const graph& g, const pl
   const bool is_rows = e.op->what == kind::gather;
   if (is_rows) terms.push({result, {bytes_of_element(g.op(g.operand(k, 0)).result), 0, 0}});
   for (int j = is_rows ? 1 : 0; j < e.count; ++j)
-    terms.push({g.shape_of(g.operand(k, j)), {bytes_of_element(g.op(g.operand(k, j)).result), 0, 0}});
+    terms.push({shape_in_memory(g, p, s, j), {bytes_of_element(g.op(g.operand(k, j)).result), 0, 0}});
   terms.push({result, {0, bytes_of_element(e.op->result), 0}});
   if (s.onto >= 0) terms.push({result, {bytes_of_element(e.op->result), 0, 1}});
   const shape& first = g.shape_of(g.operand(k, 0));
