@@ -289,7 +289,7 @@ TEMPLATE_TEST_CASE("rows times rows have the bits of the definition, and so has 
   using T = TestType;
   for (const ptrdiff_t m : {1, 2, 3, 4, 7, 8, 9, 16, 17, 70})
     for (const ptrdiff_t n : {1, 2, 3, 4, 8, 11, 35})
-      for (const ptrdiff_t k : {0, 1, 2, 3, 4, 5, 7, 8, 9, 33}) {
+      for (const ptrdiff_t k : {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33}) {
         product p = product::compact(m, k, n, false, true);
         p.lanes = true;
         p.lda += 2, p.ldb += 3, p.ldc += 1;

@@ -12,12 +12,15 @@
 
 namespace ebb::inline EBB_ABI::kernel::tile {
 
-/// The sum of x[L], x[L + Step], x[L + 2 Step]... in the order of the logical reduction tree. Lanes without elements are left out: they
-/// would change signs of zeros alone, which the sum with 0 at the end decides.
-template <int L, int Step, class T, int K>
-EBB_INLINE simd::vector<T> sum_columns(const simd::vector<T> (&x)[K]) {
-  if constexpr (Step >= K) return x[L];
-  else return add<T>(sum_columns<L, 2 * Step, T>(x), sum_columns<L + Step, 2 * Step, T>(x));
+/// The sum of at<L>(), at<L + Step>(), at<L + 2 Step>()... in the order of the logical reduction tree, depth first. Lanes from K on have no
+/// elements. They are left out: they would change signs of zeros alone, which the sum with 0 at the end decides.
+template <int K, class T, int L = 0, int Step = 1>
+EBB_INLINE simd::vector<T> sum_columns(auto&& at) {
+  if constexpr (Step >= K) return at.template operator()<L>();
+  else {
+    const simd::vector<T> x = sum_columns<K, T, L, 2 * Step>(at), y = sum_columns<K, T, L + Step, 2 * Step>(at);
+    return add<T>(x, y);
+  }
 }
 
 /// The first k <= K elements of as many rows as a register has elements: x[p] is column p, or zeros. Rows up to `end` may be read.
@@ -77,10 +80,7 @@ void short_row_products(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, 
         V sums[e];
         [&]<int... J>(std::integer_sequence<int, J...>) EBB_LAMBDA {
           const auto sum = [&](const T* with) EBB_LAMBDA {
-            return [&]<int... P>(std::integer_sequence<int, P...>) EBB_LAMBDA {
-              const V each[] = {link<T>(x[P], simd::all(with[P]), V{})...};
-              return add<T>(sum_columns<0, 1, T>(each), V{});
-            }(std::make_integer_sequence<int, K>{});
+            return add<T>(sum_columns<K, T>([&]<int P>() EBB_LAMBDA { return link<T>(x[P], simd::all(with[P]), V{}); }), V{});
           };
           ((sums[J] = sum(right + (j + J) * K)), ...);
         }(std::make_integer_sequence<int, e>{});
@@ -100,8 +100,10 @@ void row_products(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, std::p
     for (std::ptrdiff_t i = 0; i < m; ++i) multiply_in_lanes(n, k, b, a.at(i, 0), a.col, c + i * c_row, 1);
     return;
   }
-  if (m >= count && k > 0 && k <= 4) return short_row_products<4>(m, k, a, n, b, c, c_row);
-  if (m >= count && k > 0 && k <= 8) return short_row_products<8>(m, k, a, n, b, c, c_row);
+  if (m >= count && k > 0 && k <= 16)
+    return k <= 4   ? short_row_products<4>(m, k, a, n, b, c, c_row)
+           : k <= 8 ? short_row_products<8>(m, k, a, n, b, c, c_row)
+                    : short_row_products<16>(m, k, a, n, b, c, c_row);
   if (n < count) {
     for (std::ptrdiff_t i = 0; i < m; i += count) {
       const std::ptrdiff_t first = std::min(i, m - count);
