@@ -82,7 +82,10 @@ class array_readers {
     const int x = g_.operand(k, j);
     if (op.what == kind::contract) return is_read_by_product(x) ? products : steps;
     const bool by_products = readers_[k] == products && !is_result_[k] && !is_copied(k);  // k is a view that products alone read
-    if (may_repeat(g_, x)) return op.what == kind::reduce ? loops : by_products && (may_show(g_, k) || may_repeat(g_, k)) ? products : steps;
+    if (may_repeat(g_, x)) {
+      if (op.what == kind::reduce) return loops;
+      return by_products && (may_show(g_, k) || may_repeat(g_, k)) ? products : steps;
+    }
     if (op.what == kind::reduce) return is_read_by_loop(x) ? loops : steps;
     if (op.what == kind::broadcast) {
       if (by_products && may_repeat(g_, k)) return products;

@@ -42,8 +42,8 @@
 // A product packs its operands, so it reads matrices with rows or columns any distance apart, and batches with any stride along each axis.
 // Slices, permutations and reshapes that only products read, such as the heads of an attention, are no steps: the product has the address
 // and the strides of its operand, a `plan_view`. So is a broadcast along batches, whose stride is 0 there: one matrix for all heads. Loops
-// may read a broadcast besides, since they read its operand. A product writes a piece of a concat or place along any axis where it lies, and a
-// permutation of its result, such as heads put side by side. These are copied:
+// may read a broadcast besides, since they read its operand. A product writes a piece of a concat or place along any axis where it lies,
+// and a permutation of its result, such as heads put side by side. These are copied:
 //   an operand   whose rows and columns both have another stride than 1, or whose rows are in reverse order; one row or column that is not
 //                adjacent, since it is read often; one whose strides a reshape takes away: the rows of a part of the rows, as one axis,
 //                or batches of which some repeat; one that repeats along rows or columns, or that anything but loops and products reads

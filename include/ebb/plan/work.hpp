@@ -4,8 +4,9 @@
 // [note: counted work]
 // The count assumes that a step reads each array that it uses once and writes each of its results once: it is the least traffic, and
 // ignores caches. A gather reads each row that an index names once; what lies in a result already is neither read nor written by the step
-// that joins it, and an operand of a product that repeats along batches counts once. An operation is one element of an equation: a sum of n elements is n operations, a product of matrices is 2 m n k. An
-// element of exp, log and the like counts as `operations_of_heavy`: about the length of their polynomials.
+// that joins it, and an operand of a product that repeats along batches counts once. An operation is one element of an equation: a sum of
+// n elements is n operations, a product of matrices is 2 m n k. An element of exp, log and the like counts as `operations_of_heavy`: about
+// the length of their polynomials.
 #pragma once
 
 #include "plan.hpp"
