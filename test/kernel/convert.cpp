@@ -53,6 +53,18 @@ TEMPLATE_TEST_CASE("conversion of lanes is static_cast's", "", bool, std::int32_
   check_all<TestType, bool, std::int32_t, std::int64_t, float16, bfloat16, float, double>();
 }
 
+TEMPLATE_TEST_CASE("integers of eight bytes at the bounds of four, in one lane or in all", "", std::int32_t, float, double) {
+  constexpr std::int64_t end = std::int64_t{1} << 31;
+  const std::int64_t bounds[] = {0, 1, -1, 4095, end - 1, end, -end, -end - 1, 2 * end, -2 * end, (end << 8) + 3, -(end << 20)};
+  for (const std::int64_t x : bounds)
+    for (int lane = 0; lane <= lane_count; ++lane) {
+      std::int64_t from[lane_count];
+      for (int i = 0; i < lane_count; ++i) from[i] = lane == lane_count || lane == i ? x : i - 3;
+      const lanes<TestType> got = ebb::convert<TestType>(lanes<std::int64_t>::load(from));
+      for (int i = 0; i < lane_count; ++i) REQUIRE(test::same_bits(got[i], static_cast<TestType>(from[i])));
+    }
+}
+
 TEMPLATE_TEST_CASE("lanes of a half-width type agree with PyTorch", "", bfloat16, float16) {
   constexpr bool is_bfloat16 = std::is_same_v<TestType, bfloat16>;
   const auto round = [](auto x) {

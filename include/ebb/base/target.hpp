@@ -39,6 +39,13 @@ inline constexpr bool scaling = true;
 inline constexpr bool scaling = false;
 #endif
 
+/// Integers of eight bytes from and to real numbers and shorter integers.
+#if defined(__AVX512DQ__) || defined(__aarch64__)
+inline constexpr bool wide_conversions = true;
+#else
+inline constexpr bool wide_conversions = false;
+#endif
+
 /// A branch on the lanes of a mask takes few instructions.
 #if defined(__SSE2__)
 inline constexpr bool quick_masks = true;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "every.hpp"
 #include "lanes.hpp"
 #include "narrow.hpp"
 
@@ -25,8 +26,21 @@ EBB_INLINE vector<T> concat(half_vector<T> low, half_vector<T> high) {
   (std::make_integer_sequence<int, count_of<T>>{});
 }
 
+/// The lower halves of integers of eight bytes, or the upper ones.
+template <bool Upper>
+EBB_INLINE vector<std::int32_t> halves_of_wide(lanes<std::int64_t> x) {
+  return halves_of<Upper, Upper, std::int32_t>(reinterpret_cast<vector<std::int32_t>>(x.part[0]), reinterpret_cast<vector<std::int32_t>>(x.part[1]));
+}
+
 template <class To, class From>
 EBB_INLINE lanes<To> convert_numbers(lanes<From> x) {
+  constexpr bool is_wide = std::is_same_v<From, std::int64_t> && !target_has::wide_conversions && target_has::quick_masks;
+  if constexpr (is_wide && std::is_same_v<To, std::int32_t>) return {{halves_of_wide<false>(x)}};
+  else if constexpr (is_wide && std::is_floating_point_v<To>) {
+    // Without an instruction they are converted one by one. Places and counts fit into four bytes, from which there is one.
+    const lanes<std::int32_t> low{{halves_of_wide<false>(x)}}, high{{halves_of_wide<true>(x)}};
+    if (lanes<std::int32_t>::every((low >> 31) == high)) [[likely]] return convert_numbers<To>(low);
+  }
   if constexpr (sizeof(To) == sizeof(From)) {
     return each<To>([](auto part) EBB_LAMBDA { return __builtin_convertvector(part, vector<To>); }, x);
   } else if constexpr (sizeof(To) > sizeof(From)) {

@@ -16,6 +16,23 @@
 
 namespace ebb::inline EBB_ABI::kernel {
 
+/// `bytes` bytes of a row. Short rows are copied in registers: a call of memcpy costs as much as they do.
+EBB_INLINE void copy_row(char* to, const char* from, std::size_t bytes) {
+  constexpr std::size_t size = simd::register_bytes, longest = 16 * size;
+  if (bytes < size || bytes > longest) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  const auto copy_at = [=](std::size_t i) EBB_LAMBDA {
+    simd::vector<char> x;
+    std::memcpy(&x, from + i, size);
+    std::memcpy(to + i, &x, size);
+  };
+  std::size_t i = 0;
+  for (; i + size <= bytes; i += size) copy_at(i);
+  if (i < bytes) copy_at(bytes - size);
+}
+
 namespace move {
 
 struct axis {
@@ -106,6 +123,9 @@ EBB_TEMPLATE void run(const axes& x, int depth, const char* from, char* to) {
     copy_every<Size, 3>(to, from, outer.extent);
   } else if (left == 1) {
     for (std::size_t i = 0; i < outer.extent; ++i, from += outer.from, to += outer.to) std::memcpy(to, from, Size);
+  } else if (left == 2 && x.a[depth + 1].from == size && x.a[depth + 1].to == size) {
+    const std::size_t bytes = x.a[depth + 1].extent * Size;
+    for (std::size_t i = 0; i < outer.extent; ++i, from += outer.from, to += outer.to) copy_row(to, from, bytes);
   } else if (left == 2 && outer.from == size && x.a[depth + 1].to == size) {
     transpose<Size>(to, outer.to, from, x.a[depth + 1].from, x.a[depth + 1].extent, outer.extent);
   } else {
@@ -166,23 +186,6 @@ inline std::size_t first_bad_index(const Index* index, std::size_t count, std::s
   for (; i < count; ++i)
     if (index[i] < 0 || static_cast<std::size_t>(index[i]) >= rows) return i;
   return count;
-}
-
-/// `bytes` bytes of a row. Short rows are copied in registers: a call of memcpy costs as much as they do.
-EBB_INLINE void copy_row(char* to, const char* from, std::size_t bytes) {
-  constexpr std::size_t size = simd::register_bytes, longest = 16 * size;
-  if (bytes < size || bytes > longest) {
-    std::memcpy(to, from, bytes);
-    return;
-  }
-  const auto copy_at = [=](std::size_t i) EBB_LAMBDA {
-    simd::vector<char> x;
-    std::memcpy(&x, from + i, size);
-    std::memcpy(to + i, &x, size);
-  };
-  std::size_t i = 0;
-  for (; i + size <= bytes; i += size) copy_at(i);
-  if (i < bytes) copy_at(bytes - size);
 }
 
 /// Row i of the result is row index[i] of the source. Known: the bytes of a row, if they are known.

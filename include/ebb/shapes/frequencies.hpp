@@ -4,8 +4,64 @@
 
 #include "../op/arrange.hpp"
 #include "../op/compare.hpp"
-#include "../op/remainder.hpp"
+#include "../op/whole.hpp"
 #include "construct.hpp"
+
+namespace ebb::inline EBB_ABI::op {
+
+/// The halves of some axes in the opposite order. attr 0: the mask of these axes, of which bit 0 is the last one. attr 1: 0 if
+/// the first half is the longer one of an odd number of elements, 1 if the second. One step moves all axes, of any extents of a call.
+/// Saves: nothing.   Error: exact.
+struct swap_halves : op_base {
+  static constexpr std::string_view name = "swap_halves", asker = "fftshift";
+  static constexpr kind what = kind::own;
+  static constexpr int arity = 1;
+  static constexpr domain accepts = domain::any;
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) { return s.find(in[0]); }
+
+  template <class T>
+  static void whole(const whole_call& c) {
+    each_box(c.result, c.attr, [&](const strided_copy& box) { kernel::copy(box, c.in[0], c.out, sizeof(T)); });
+  }
+  template <class S>
+  static constexpr void reference(const move_call& c, auto in, auto put) {
+    each_box(c.out, c.attr, [&](const strided_copy& box) {
+      each_element(box, [&](std::ptrdiff_t from, std::ptrdiff_t to) {
+        put(static_cast<std::size_t>(to), in(0, static_cast<std::size_t>(from)));
+      });
+    });
+  }
+  template <class T>
+  static constexpr auto pull(operand<T> g, operand<T>, operand<T> out) {
+    return grads(emit_on<swap_halves>({out.attribute(0), 1 - out.attribute(1)}, g));
+  }
+
+ private:
+  /// Each half of an axis with each half of the others.
+  static constexpr void each_box(const extent_list& x, const std::int64_t* attr, auto&& f) {
+    std::ptrdiff_t strides[max_rank] = {};
+    row_major_strides(x, strides);
+    for (std::int64_t second = 0; second < std::int64_t{1} << x.rank; ++second) {
+      if (second & ~attr[0]) continue;
+      strided_copy box;
+      box.rank = x.rank;
+      for (int i = 0; i < x.rank; ++i) {
+        const int bit = x.rank - 1 - i;
+        const std::size_t n = x.e[i];
+        box.extent[i] = n;
+        box.from[i] = box.to[i] = strides[i];
+        if (!(attr[0] >> bit & 1)) continue;
+        const std::size_t left = (n + 1 - static_cast<std::size_t>(attr[1])) / 2, right = n - left;
+        const auto after = [&](std::size_t count) { return static_cast<std::ptrdiff_t>(count) * strides[i]; };
+        box.extent[i] = second >> bit & 1 ? right : left;
+        (second >> bit & 1 ? box.from_offset : box.to_offset) += second >> bit & 1 ? after(left) : after(right);
+      }
+      f(box);
+    }
+  }
+};
+
+}  // namespace ebb::inline EBB_ABI::op
 
 namespace ebb::inline EBB_ABI::functions {
 
@@ -29,21 +85,13 @@ struct fftshift {
   static constexpr std::string_view name = IsInverse ? "ifftshift" : "fftshift";
   template <class T>
   static constexpr operand<T> apply(operand<T> x) {
+    if (x.is_refused()) return x;
     const std::int64_t mask = axes_mask<Axes...>(x.rank());
     if (mask < 0) return refuse<T>(*x.g, 103);
-    for (int axis = 0; axis < x.rank() && !x.is_refused(); ++axis)
-      if (mask >> axis & 1) x = moved_by_half(x, axis);
-    return x;
-  }
-
- private:
-  /// n / 2 steps, or n - n / 2.
-  template <class T>
-  static constexpr operand<T> moved_by_half(operand<T> x, int axis) {
-    constexpr int up = IsInverse ? 1 : 0;
-    if (x.extent(axis) >= 0) return roll<0>::along(x, (x.extent(axis) + up) / 2, axis);
-    const auto n = count_along<std::int64_t>(x, std::int64_t{1} << axis);
-    return roll<0>::by_index(x, emit_on<op::floor_divide>({}, n + literal_like(n, up), literal_like(n, 2)), axis);
+    std::int64_t from_last = 0;
+    for (int axis = 0; axis < x.rank(); ++axis)
+      if (mask >> axis & 1) from_last |= std::int64_t{1} << (x.rank() - 1 - axis);
+    return from_last == 0 ? x : emit_on<op::swap_halves>({from_last, IsInverse}, x);
   }
 };
 
