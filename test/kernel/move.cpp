@@ -7,6 +7,7 @@
 #include <ebb/kernel/move.hpp>
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -123,6 +124,25 @@ TEMPLATE_TEST_CASE("long rows of two, three and four elements become columns, an
     for (std::size_t rows = 1; rows <= 150; ++rows) {
       check<TestType>(permuted({rows, cols}, {1, 0}), rows * cols, rows * cols);
       check<TestType>(permuted({cols, rows}, {1, 0}), rows * cols, rows * cols);
+    }
+}
+
+TEMPLATE_TEST_CASE("columns of every number and length become rows, and nothing beside them", "", std::uint32_t, std::uint64_t) {
+  for (std::size_t columns = 2; columns < 40; ++columns)
+    for (const std::size_t rows : {std::size_t{0}, std::size_t{1}, std::size_t{3}, std::size_t{8}, std::size_t{17}, std::size_t{48}}) {
+      std::deque<test::guarded<TestType>> column;
+      std::vector<const void*> from;
+      for (std::size_t c = 0; c < columns; ++c) {
+        column.emplace_back(rows);
+        for (std::size_t i = 0; i < rows; ++i) column.back().at_end()[i] = static_cast<TestType>(i * columns + c + 1);
+        from.push_back(column.back().at_end());
+      }
+      test::guarded<TestType> to(rows * columns);
+      ebb::kernel::join_columns<sizeof(TestType)>(reinterpret_cast<char*>(to.at_end()), from.data(), columns, rows);
+      std::size_t wrong = 0;
+      for (std::size_t k = 0; k < rows * columns; ++k) wrong += to.at_end()[k] != static_cast<TestType>(k + 1);
+      CAPTURE(columns, rows);
+      REQUIRE(wrong == 0);
     }
 }
 

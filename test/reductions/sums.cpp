@@ -129,7 +129,9 @@ TEST_CASE("amin shares the gradient among equal elements, and has the value of N
   CHECK(ebb::all_equal(slope, ebb::tensor<double, 3, 3>{{0, 0.5, 0.5}, {third, third, third}, {0, 1, 0}}));
   CHECK(std::isnan(ebb::amin(ebb::tensor<double, 3>{1, nan, -1})));
   CHECK(ebb::amin<0>(ebb::tensor<double, dyn, dyn>(2, 0)).size() == 0);
-  CHECK(test::says(test::raised([] { static_cast<void>(ebb::amin<1>(ebb::tensor<double, dyn, dyn>(2, 0))); }), {"min over no elements", "[2, 0]"}));
+  CHECK(test::says(test::raised([] { static_cast<void>(ebb::amin<1>(ebb::tensor<double, dyn, dyn>(2, 0))); }), {"ebb::amin over no elements", "[2, 0]"}));
+  CHECK(test::says(test::raised([] { static_cast<void>(ebb::amax<1>(ebb::tensor<double, dyn, dyn>(2, 0))); }), {"ebb::amax over no elements"}));
+  CHECK(test::says(test::raised([] { static_cast<void>(ebb::aminmax<1>(ebb::tensor<double, dyn, dyn>(2, 0))); }), {"ebb::aminmax over no"}));
 }
 
 TEST_CASE("elements that do not count have no gradient, and rows without any have a value") {

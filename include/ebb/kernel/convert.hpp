@@ -29,7 +29,8 @@ EBB_INLINE vector<T> concat(half_vector<T> low, half_vector<T> high) {
 /// The lower halves of integers of eight bytes, or the upper ones.
 template <bool Upper>
 EBB_INLINE vector<std::int32_t> halves_of_wide(lanes<std::int64_t> x) {
-  return halves_of<Upper, Upper, std::int32_t>(reinterpret_cast<vector<std::int32_t>>(x.part[0]), reinterpret_cast<vector<std::int32_t>>(x.part[1]));
+  using short_ones = vector<std::int32_t>;
+  return halves_of<Upper, Upper, std::int32_t>(reinterpret_cast<short_ones>(x.part[0]), reinterpret_cast<short_ones>(x.part[1]));
 }
 
 template <class To, class From>

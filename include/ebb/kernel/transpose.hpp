@@ -129,28 +129,59 @@ EBB_INLINE void part_groups(char* to, std::ptrdiff_t to_row, const char* from, s
     for (; i < count; ++i, from += Step * sizeof(T), to += sizeof(T)) (std::memcpy(to + C * to_row, from + C * sizeof(T), sizeof(T)), ...);
   }(std::make_integer_sequence<int, Step>{});
 }
-/// The other way: the rows become groups.
+/// The other way: element i of each column, column(c) for c below Step, as group i.
 template <int Step, class T>
-EBB_INLINE void join_groups(char* to, const char* from, std::ptrdiff_t from_row, std::size_t count) {
+EBB_INLINE void join_groups(char* to, auto column, std::size_t count) {
   constexpr std::size_t n = simd::count_of<T>, bytes = sizeof(simd::vector<T>);
-  std::size_t i = 0;
   [&]<int... C>(std::integer_sequence<int, C...>) EBB_LAMBDA {
+    const char* const from[] = {column(C)...};
+    std::size_t i = 0, at = 0;
     if constexpr (simd::fours_in_lanes<Step, T>)
-      for (; i + n <= count; i += n, from += bytes, to += Step * bytes) {
+      for (; i + n <= count; i += n, at += bytes, to += Step * bytes) {
         simd::vector<T> x[Step];
-        (std::memcpy(&x[C], from + C * from_row, bytes), ...);
+        (std::memcpy(&x[C], from[C] + at, bytes), ...);
         simd::transpose_in_lanes<2, T>(x);
         (simd::store_two(to + C * 16, to + (C + 4) * 16, x[C]), ...);
       }
-    for (; i + n <= count; i += n, from += bytes, to += Step * bytes) {
+    for (; i + n <= count; i += n, at += bytes, to += Step * bytes) {
       simd::vector<T> x[Step];
-      (std::memcpy(&x[C], from + C * from_row, bytes), ...);
+      (std::memcpy(&x[C], from[C] + at, bytes), ...);
       simd::mix<T>(x);
       (std::memcpy(to + C * bytes, &x[C], bytes), ...);
     }
-    for (; i < count; ++i, from += sizeof(T), to += Step * sizeof(T))
-      (std::memcpy(to + C * sizeof(T), from + C * from_row, sizeof(T)), ...);
+    for (; i < count; ++i, at += sizeof(T), to += Step * sizeof(T)) (std::memcpy(to + C * sizeof(T), from[C] + at, sizeof(T)), ...);
   }(std::make_integer_sequence<int, Step>{});
+}
+
+/// Element i of each of these columns, at least two, as row i of the result; elements of Size bytes, 4 or 8.
+template <std::size_t Size>
+inline void join_columns(char* to, const void* const* column, std::size_t columns, std::size_t rows) {
+  using T = std::conditional_t<Size == 4, std::int32_t, std::int64_t>;
+  constexpr std::size_t n = simd::count_of<T>;
+  const auto at = [=](auto c) EBB_LAMBDA { return static_cast<const char*>(column[c]); };
+  if (columns == 2) return join_groups<2, T>(to, at, rows);
+  if (columns == 3) return join_groups<3, T>(to, at, rows);
+  if (columns == 4 && Size == 4) return join_groups<4, T>(to, at, rows);
+  T* const out = reinterpret_cast<T*>(to);
+  std::size_t i = 0;
+  for (; i + n <= rows; i += n)
+    for (std::size_t c = 0; c < columns; c += n) {
+      // The last columns are taken with some before them. If all are fewer than lanes, the next row is written over what follows a row.
+      const std::size_t first = c + n <= columns || columns < n ? c : columns - n;
+      [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+        simd::vector<T> x[n] = {};
+        ((first + I < columns ? static_cast<void>(std::memcpy(&x[I], at(first + I) + i * Size, sizeof x[I])) : void()), ...);
+        simd::transpose<T>(x);
+        const auto write = [&](std::size_t row, simd::vector<T> y) EBB_LAMBDA {
+          const std::size_t place = (i + row) * columns + first;
+          if (place + n <= rows * columns) simd::store(out + place, y);
+          else simd::store_first(out + place, y, static_cast<int>(rows * columns - place));
+        };
+        (write(I, x[I]), ...);
+      }(std::make_integer_sequence<int, static_cast<int>(n)>{});
+    }
+  for (; i < rows; ++i)
+    for (std::size_t c = 0; c < columns; ++c) std::memcpy(to + (i * columns + c) * Size, at(c) + i * Size, Size);
 }
 
 /// Element j of row i in `from` becomes element i of row j in `to`; elements of Size bytes (1, 2, 4, 8), row distances in bytes.
@@ -172,9 +203,10 @@ inline void transpose(char* to, std::ptrdiff_t to_row, const char* from, std::pt
       if (cols == 4 && Size == 4) return part_groups<4, T>(to, to_row, from, rows);
     }
     if (rows <= 4 && to_row == static_cast<std::ptrdiff_t>(rows * Size)) {
-      if (rows == 2) return join_groups<2, T>(to, from, from_row, cols);
-      if (rows == 3) return join_groups<3, T>(to, from, from_row, cols);
-      if (rows == 4 && Size == 4) return join_groups<4, T>(to, from, from_row, cols);
+      const auto column = [=](std::ptrdiff_t c) EBB_LAMBDA { return from + c * from_row; };
+      if (rows == 2) return join_groups<2, T>(to, column, cols);
+      if (rows == 3) return join_groups<3, T>(to, column, cols);
+      if (rows == 4 && Size == 4) return join_groups<4, T>(to, column, cols);
     }
     constexpr std::size_t n = simd::count_of<T>;
     constexpr auto lanes = std::make_integer_sequence<int, static_cast<int>(n)>{};

@@ -71,6 +71,19 @@ struct max_place : max {
 struct min_place : min {
   static constexpr std::string_view asker = "argmin";
 };
+/// The extrema of reductions/sums.hpp: errors name the functions that users call.
+struct amax : max {
+  static constexpr std::string_view asker = "amax";
+};
+struct amin : min {
+  static constexpr std::string_view asker = "amin";
+};
+struct larger_of_aminmax : max {
+  static constexpr std::string_view asker = "aminmax";
+};
+struct smaller_of_aminmax : min {
+  static constexpr std::string_view asker = "aminmax";
+};
 
 /// max for softmax and logsumexp: -inf over no elements, no gradient, and NaNs are skipped. Their results do not depend on the shift, and
 /// a NaN passes through their sums.
@@ -205,7 +218,10 @@ struct mean {
 
 template <class Op, bool Keep, int... Axes>
 struct extremum {
-  static constexpr std::string_view name = Op::name;
+  static constexpr std::string_view name = [] {
+    if constexpr (requires { Op::asker; }) return Op::asker;
+    else return Op::name;
+  }();
   template <class T>
   static constexpr auto apply(operand<T> x) {
     return reduced<Keep, Axes...>(x, [](auto y, std::int64_t mask) {

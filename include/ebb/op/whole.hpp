@@ -40,6 +40,16 @@ struct whole_call {
 
 namespace detail {
 
+/// Whether a concat makes rows of one element of each operand, and none of these lies in the result.
+EBB_ONCE bool joins_columns(const whole_call& c) {
+  const int axis = static_cast<int>(c.attr[0]);
+  const std::size_t size = size_of(c.op->result);
+  if (c.count < 2 || size < 4 || c.result.volume(axis + 1, c.result.rank) != 1) return false;
+  for (int j = 0; j < c.count; ++j)
+    if (c.shapes[j].e[axis] != 1 || c.in[j] == static_cast<char*>(c.out) + static_cast<std::size_t>(j) * size) return false;
+  return true;
+}
+
 template <std::same_as<whole_call> Call>  // see [note: compiled where used]
 void move_whole(const Call& c) {
   const std::size_t size = size_of(c.op->result);
@@ -56,6 +66,10 @@ void move_whole(const Call& c) {
       at += bytes;
     }
     return;
+  }
+  if (joins_columns(c)) {
+    const std::size_t rows = c.result.volume(0, static_cast<int>(c.attr[0])), columns = static_cast<std::size_t>(c.count);
+    return size == 4 ? kernel::join_columns<4>(out, c.in, columns, rows) : kernel::join_columns<8>(out, c.in, columns, rows);
   }
   const auto begin = [&](const strided_copy& box) { return out + box.to_offset * static_cast<std::ptrdiff_t>(size); };
   if (covered < c.result.volume()) {

@@ -280,17 +280,18 @@ constexpr auto softmin(X&& x) {
 }
 /// max and min under the names of PyTorch's reductions that share the gradient among equal elements.   All fields as max and min.
 template <int... Axes, class X, class Keep = drop_dims_tag>
-constexpr auto amax(X&& x, Keep keep = {}) {
-  return ebb::max<Axes...>(std::forward<X>(x), keep);
+constexpr auto amax(X&& x, Keep = {}) {
+  return apply_function(functions::extremum<op::amax, detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 template <int... Axes, class X, class Keep = drop_dims_tag>
-constexpr auto amin(X&& x, Keep keep = {}) {
-  return ebb::min<Axes...>(std::forward<X>(x), keep);
+constexpr auto amin(X&& x, Keep = {}) {
+  return apply_function(functions::extremum<op::amin, detail::keeps<Keep>::dims, Axes...>{}, std::forward<X>(x));
 }
 /// The smallest and the largest element, in a tuple.   All fields as min and max.
 template <int... Axes, class X, class Keep = drop_dims_tag>
-constexpr auto aminmax(const X& x, Keep keep = {}) {
-  return std::tuple(ebb::min<Axes...>(x, keep), ebb::max<Axes...>(x, keep));
+constexpr auto aminmax(const X& x, Keep = {}) {
+  return std::tuple(apply_function(functions::extremum<op::smaller_of_aminmax, detail::keeps<Keep>::dims, Axes...>{}, x),
+                    apply_function(functions::extremum<op::larger_of_aminmax, detail::keeps<Keep>::dims, Axes...>{}, x));
 }
 /// The largest element along an axis, by default the last one, and its place, in a tuple: the first one of equal ones, or the first NaN.
 /// The gradient goes to that element alone; max shares it among equal ones.
