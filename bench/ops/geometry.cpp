@@ -45,6 +45,9 @@ void ops::geometry(table& t) {
   add_shaped_value<of<512, 6>, of<512, 6>>(t, "se3_log", one, [](auto x) { return ebb::se3_log(ebb::se3_exp(x)); });
   add_shaped_value<of<512, 4, 4>, of<512, 7>>(t, "se3_matrix", one, [](auto a) { return ebb::se3_matrix(a); });
   add_shaped_value<of<224, 6, 6>, of<224, 7>>(t, "se3_adjoint", one, [](auto a) { return ebb::se3_adjoint(a); });
+  using jacobians = of<224, 6, 6>;
+  add_shaped_value<jacobians, of<224, 6>>(t, "se3_left_jacobian", one, [](auto x) { return ebb::se3_left_jacobian(x); });
+  add_shaped_value<jacobians, of<224, 6>>(t, "se3_right_jacobian", one, [](auto x) { return ebb::se3_right_jacobian(x); });
 
   using twos = of<512, 2>;
   add_shaped_value<twos, angles>(t, "so2_exp", one, [](auto a) { return ebb::so2_exp(a); });

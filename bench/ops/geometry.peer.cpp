@@ -116,6 +116,27 @@ inline void skew(const float* w, float* out) {
   const float r[] = {0, -w[2], w[1], w[2], 0, -w[0], -w[1], w[0], 0};
   for (int k = 0; k < 9; ++k) out[k] = r[k];
 }
+/// [J Q; 0 J] for a twist of v and w, with the sums of Barfoot's Q as one matrix of a cross product and two symmetric ones.
+inline void pose_jacobian(const float* x, float side, float* out) {
+  const float *const v = x, *const w = x + 3;
+  const float square = squared(w), angle = std::sqrt(square), half = std::sin(angle / 2), fourth = square * square;
+  const float a = (angle - std::sin(angle)) / (square * angle);
+  const float b = (2 * half * half - square / 2) / fourth;  // (1 - cos - angle^2 / 2) / angle^4
+  const float c = (angle - std::sin(angle) - square * angle / 6) / (fourth * angle);
+  const float d = v[0] * w[0] + v[1] * w[1] + v[2] * w[2], e = d * (b - 3 * c);
+  float j[9], u[3], q[9];
+  jacobian(w, side, j);
+  for (int i = 0; i < 3; ++i) u[i] = side * ((0.5f + b * square) * v[i] - (a + 2 * b) * d * w[i]);
+  skew(u, q);
+  for (int i = 0; i < 3; ++i) {
+    for (int k = 0; k < 3; ++k) {
+      out[6 * i + k] = out[6 * (i + 3) + k + 3] = j[3 * i + k];
+      out[6 * i + k + 3] = q[3 * i + k] + a * (v[i] * w[k] + w[i] * v[k]) + e * w[i] * w[k];
+      out[6 * (i + 3) + k] = 0;
+    }
+    out[6 * i + i + 3] -= 2 * a * d + e * square;
+  }
+}
 
 }  // namespace
 
@@ -229,6 +250,8 @@ void ops::peers_of_geometry(table& t) {
         out[6 * (i + 3) + j] = 0;
       }
   });
+  add_each<6, 36, 224>(t, "se3_left_jacobian", [](read x, write out) { pose_jacobian(x, 1, out); });
+  add_each<6, 36, 224>(t, "se3_right_jacobian", [](read x, write out) { pose_jacobian(x, -1, out); });
 
   add_each<1, 2>(t, "so2_exp", [](read a, write out) { out[0] = std::cos(a[0]), out[1] = std::sin(a[0]); });
   add_each<2, 1>(t, "so2_log", [](read r, write out) { out[0] = std::atan2(r[1], r[0]); });

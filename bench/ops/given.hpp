@@ -33,4 +33,14 @@ inline const std::array<float, 64>& edges() {
   return all;
 }
 
+/// 6 labels from 1 to 31 for each of 8 texts.
+inline const std::array<std::int64_t, 48>& labels() {
+  static const auto all = [] {
+    std::array<std::int64_t, 48> r{};
+    for (std::size_t i = 0; i < 48; ++i) r[i] = places()[i] % 31 + 1;
+    return r;
+  }();
+  return all;
+}
+
 }  // namespace ops

@@ -24,6 +24,7 @@ void ops::layers(table& t) {
   add_shaped_value<number, matrix, at<64>>(t, "multi_margin", one, [](auto x, auto i) { return ebb::multi_margin(x, i); });
   add_shaped_value<number, matrix, matrix, matrix>(t, "gaussian_nll", spread, [](auto x, auto y, auto v) { return ebb::gaussian_nll(x, y, v); });
   add_shaped_value<number, matrix, matrix>(t, "margin_ranking", two, [](auto x, auto y) { return ebb::margin_ranking(x, y, 1, 0.1); });
+  add_shaped_value<number, matrix, matrix>(t, "hinge_embedding", two, [](auto x, auto y) { return ebb::hinge_embedding(x, ebb::sign(y)); });
   add_shaped_value<number, matrix, matrix>(t, "cosine_embedding", two, [](auto x, auto y) { return ebb::cosine_embedding(x, y, 1); });
   add_shaped_value<number, matrix, matrix, matrix>(t, "triplet", three, [](auto a, auto p, auto n) { return ebb::triplet(a, p, n); });
   add_shaped_value<number, matrix, matrix>(t, "multilabel_soft_margin", shares, [](auto x, auto y) { return ebb::multilabel_soft_margin(x, y); });

@@ -1,39 +1,18 @@
 // bench/ops/linalg.cpp — matmul, solve, cholesky, solve_triangular, det and others beside Eigen, OpenBLAS and LAPACKE.
 // SPDX-License-Identifier: BSL-1.0
-#include "linalg.hpp"
-
+#include "matrices.hpp"
 #include "rows.hpp"
-#include "session.hpp"
 
 #include <ebb/functional.hpp>
 #include <ebb/linalg.hpp>
 
 #include <algorithm>
-#include <random>
-#include <string_view>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 namespace {
 
-/// For 4 x 4 the extents are known, as Eigen's are. The batch is not.
-template <class T, std::size_t N>
-using matrices = ebb::view<T, ebb::dyn, N, N>;
-template <class T, std::size_t N>
-using vectors = ebb::view<T, ebb::dyn, N>;
-
-template <template <class, std::size_t> class View, std::size_t N, class T>
-View<T, N> of(T* data, std::size_t n, std::size_t batch) {
-  if constexpr (N != ebb::dyn) return View<T, N>(data, batch);
-  else if constexpr (std::is_same_v<View<T, N>, vectors<T, N>>) return View<T, N>(data, batch, n);
-  else return View<T, N>(data, batch, n, n);
-}
-/// Calls run with 4 or with dyn as a constant.
-void with_extent(std::size_t n, auto run) {
-  if (n == 4) run(std::integral_constant<std::size_t, 4>{});
-  else run(std::integral_constant<std::size_t, ebb::dyn>{});
-}
+using ops::matrices, ops::of, ops::vectors, ops::with_extent;
 
 template <class T>
 void matmul(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
@@ -145,49 +124,18 @@ void lu(const T* a, const T*, T* out, std::size_t n, std::size_t batch) {
   });
 }
 
-template <class T>
-void rows_of(ops::session& s, const char* name, ops::matrix_kernel<T> by_ebb, ops::matrix_kernel<T> ops::matrix_peer::* of_peer, std::size_t n,
-             std::size_t batch) {
-  const std::size_t one = n * n, size = one * batch;
-  std::mt19937 engine(5);
-  std::uniform_real_distribution<> uniform(-1, 1);
-  std::vector<T> a(size), b(size);
-  for (std::size_t k = 0; k < batch; ++k)
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j <= i; ++j)
-        a[k * one + i * n + j] = a[k * one + j * n + i] = static_cast<T>(i == j ? static_cast<double>(n) : uniform(engine));
-  for (T& x : b) x = static_cast<T>(uniform(engine));
-
-  // Not all halves of these matrices are well conditioned: the first one is.
-  const std::size_t checked = std::string_view(name).starts_with("lu ") ? one / 4 : 2 * size;
-  std::vector<std::vector<T>> outputs;
-  std::vector<ops::candidate> all;
-  const auto peers = ops::peers_of_linalg();
-  outputs.reserve(peers.size() + 1);
-  const auto take = [&](const std::string& who, ops::matrix_kernel<T> f) {
-    std::vector<T>& to = outputs.emplace_back(2 * size);
-    all.push_back({who, [&, f] { f(a.data(), b.data(), to.data(), n, batch); }});
-    all.back().run();
-    if (outputs.size() > 1) s.check(name, who, to.data(), outputs[0].data(), checked);
-  };
-  take("ebb", by_ebb);
-  for (const ops::matrix_peer& p : peers)
-    if (p.name == name) take(p.who, p.*of_peer);
-  s.measure(std::string(name) + " " + std::to_string(n), batch == 1 ? "x 1" : "x 100", sizeof(T) == 4 ? "float" : "double",
-            static_cast<double>(batch), all);
-}
-
 }  // namespace
 
 void ops::linalg(session& s) {
+  const auto peers = peers_of_linalg();
   const auto all_sizes = [&](const char* name, matrix_kernel<float> f, matrix_kernel<double> d, std::size_t most = 256) {
     if (!s.wanted(name)) return;
     for (const std::size_t n : {4u, 16u, 64u, 256u})
       for (const std::size_t batch : {1u, 100u}) {
         if (n > most) continue;
         if (n == 256 && batch > 1 && s.smoke) continue;
-        rows_of<float>(s, name, f, &matrix_peer::f, n, batch);
-        rows_of<double>(s, name, d, &matrix_peer::d, n, batch);
+        matrix_rows<float>(s, peers, name, f, &matrix_peer::f, n, batch);
+        matrix_rows<double>(s, peers, name, d, &matrix_peer::d, n, batch);
       }
   };
   all_sizes("matmul", &matmul<float>, &matmul<double>);

@@ -18,6 +18,8 @@ struct matrix_peer {
   matrix_kernel<double> d;
 };
 std::vector<matrix_peer> peers_of_linalg();
+std::vector<matrix_peer> peers_of_systems();
+std::vector<matrix_peer> peers_of_spectra();
 
 /// A function of one or two matrices of n x n, of which it writes up to three results.
 struct factor_row {

@@ -92,6 +92,9 @@ int main(int argc, char** argv) {
   ops::fourier(t);
   ops::pairs(t);
   ops::layers(t);
+  ops::networks(t);
+  ops::resampling(t);
+  ops::sliding(t);
   ops::peers_of_arithmetic(t);
   ops::peers_of_exponential(t);
   ops::peers_of_trigonometric(t);
@@ -106,6 +109,9 @@ int main(int argc, char** argv) {
   ops::peers_of_fourier(t);
   ops::peers_of_pairs(t);
   ops::peers_of_layers(t);
+  ops::peers_of_networks(t);
+  ops::peers_of_resampling(t);
+  ops::peers_of_sliding(t);
   for (const ops::op& o : t.ops) {
     if (!s.wanted(o.name)) continue;
     elementwise<float>(s, o, t.peers, false, o.value_f, &ops::peer::f);
@@ -114,6 +120,8 @@ int main(int argc, char** argv) {
     elementwise<double>(s, o, t.peers, true, o.gradient_d, &ops::peer::d);
   }
   ops::linalg(s);
+  ops::systems(s);
+  ops::spectra(s);
   ops::factors(s);
   ops::convolution(s);
   s.summary();

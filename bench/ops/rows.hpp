@@ -7,6 +7,8 @@ namespace ops {
 class session;
 
 void linalg(session&);
+void systems(session&);
+void spectra(session&);
 void factors(session&);
 void convolution(session&);
 

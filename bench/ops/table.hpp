@@ -65,6 +65,9 @@ void geometry(table&);
 void fourier(table&);
 void pairs(table&);
 void layers(table&);
+void networks(table&);
+void resampling(table&);
+void sliding(table&);
 void peers_of_arithmetic(table&);
 void peers_of_exponential(table&);
 void peers_of_trigonometric(table&);
@@ -79,5 +82,8 @@ void peers_of_geometry(table&);
 void peers_of_fourier(table&);
 void peers_of_pairs(table&);
 void peers_of_layers(table&);
+void peers_of_networks(table&);
+void peers_of_resampling(table&);
+void peers_of_sliding(table&);
 
 }  // namespace ops
