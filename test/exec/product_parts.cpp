@@ -1,11 +1,12 @@
 // test/exec/product_parts.cpp — products of parts of arrays as users write them: the bits of one function after the other.
 // SPDX-License-Identifier: BSL-1.0
-// covers: plan/view.hpp plan/fuse.hpp plan/plan.hpp op/strided_product.hpp op/whole.hpp
+// covers: plan/view.hpp plan/fuse.hpp plan/plan.hpp plan/onto.hpp op/strided_product.hpp op/whole.hpp
 #include <ebb/ebb.hpp>
 
 #include "../catch.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace {
 
@@ -77,4 +78,33 @@ TEST_CASE("a later loop reads a piece where another one has written it") {
   const auto [joined, scaled] = ebb::compile(f)(x, w);
   CHECK(ebb::all_equal(joined, ebb::concat<1>(-x, ebb::tanh(x))));
   CHECK(ebb::all_equal(scaled, -x * ebb::matmul(x, w)));
+}
+
+TEST_CASE("products with an operand that repeats along batches have the bits of products with copies") {
+  constexpr auto product = [](auto w, auto x) { return ebb::matmul(w, x); };
+  const auto check = [&](const auto& w, const auto& x, const auto& copies) {
+    CHECK(ebb::all_equal(ebb::compile(product)(w, x), ebb::matmul(copies, x)));
+  };
+  const auto w = numbers<17, 20>(5);
+  check(w, numbers<6, 20, 1>(6), ebb::broadcast_to<6, 17, 20>(w));
+  check(w, numbers<6, 20, 9>(7), ebb::broadcast_to<6, 17, 20>(w));
+  check(w, numbers<3, 2, 20, 9>(8), ebb::broadcast_to<3, 2, 17, 20>(w));
+  const auto heads = numbers<3, 1, 17, 20>(9);
+  check(heads, numbers<3, 4, 20, 9>(10), ebb::broadcast_to<3, 4, 17, 20>(heads));
+  const auto [q, k] = std::tuple(numbers<4, 13, 16>(11), numbers<1, 11, 16>(12));
+  const auto scores = ebb::compile([](auto a, auto b) { return ebb::matmul(a, ebb::transpose(b)); })(q, k);
+  CHECK(ebb::all_equal(scores, ebb::matmul(q, ebb::transpose(ebb::broadcast_to<4, 11, 16>(k)))));
+}
+
+TEST_CASE("a batch of products that is summed has the bits of the batch and its sum, also of no products") {
+  constexpr auto f = [](auto a, auto b) { return ebb::sum<0, 1>(ebb::matmul(a, b)); };
+  const auto check = [&](const auto& a, const auto& b) { CHECK(ebb::all_equal(ebb::compile(f)(a, b), ebb::sum<0, 1>(ebb::matmul(a, b)))); };
+  check(numbers<3, 2, 17, 5>(1), numbers<3, 2, 5, 20>(2));
+  for (const std::size_t n : {0u, 1u, 4u})
+    check(ebb::normal<float, 3, ebb::dyn, 17, 5>(3, n), ebb::normal<float, 3, ebb::dyn, 5, 20>(4, n));
+  constexpr auto loss = [](auto w, auto x) { return ebb::sum(ebb::square(ebb::matmul(w, x))); };
+  const auto w = numbers<17, 20>(5);
+  const auto x = numbers<6, 20, 9>(6);
+  const auto g = 2 * ebb::matmul(ebb::broadcast_to<6, 17, 20>(w), x);
+  CHECK(ebb::all_equal(ebb::grad(loss)(w, x), ebb::sum<0>(ebb::matmul(g, ebb::transpose(x)))));
 }

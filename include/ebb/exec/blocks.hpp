@@ -132,6 +132,12 @@ class block_program final : public runnable_graph {
         strides[j] = along[j];
         c.strides = strides;
       }
+    if (s.summed.count > 0) {
+      c.summed = s.summed;
+      detail::strides_of_sum(c.result, s.summed, along[2]);
+      strides[2] = along[2];
+      c.strides = strides;
+    }
     e.op->kernels.whole(c);
   }
 

@@ -139,7 +139,7 @@ template <class P, int S>
 inline constexpr bool has_views = [] {
   const plan_step& s = P::plan.steps[static_cast<std::size_t>(S)];
   if (s.what != kind::contract) return false;
-  bool any = P::plan.buffers[static_cast<std::size_t>(s.out)].view >= 0;
+  bool any = P::plan.buffers[static_cast<std::size_t>(s.out)].view >= 0 || s.summed.count > 0;
   for (int j = s.joined.first; j < s.joined.first + s.joined.count; ++j)
     any = any || P::plan.buffers[static_cast<std::size_t>(P::plan.joined[static_cast<std::size_t>(j)])].view >= 0;
   return any;
@@ -196,6 +196,11 @@ EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position b
         strides[J] = along[J];
       }
     });
+    if constexpr (s.summed.count > 0) {
+      c.summed = s.summed;
+      strides_of_sum(c.result, s.summed, along[2]);
+      strides[2] = along[2];
+    }
     c.strides = strides;
     run(c);
   } else run(c);

@@ -98,7 +98,8 @@ class plan_words {
     const std::string name(g_.op(k).name);
     switch (s.what) {
       case kind::contract:
-        return "a product, " + matrix(0) + " by " + matrix(1) + (s.onto >= 0 ? ", added to an array as it is computed" : "");
+        return "a product, " + matrix(0) + " by " + matrix(1) + (s.onto >= 0 ? ", added to an array as it is computed" : "") +
+               (s.summed.count > 0 ? ", summed along its batch as it is computed" : "");
       case kind::solve: return "linear systems, " + matrix(0) + ", with the right sides " + extents_.text(operand(1));
       case kind::loop: {
         const loop_parts parts = loop_parts::of(g_.eq[k]);

@@ -3,11 +3,24 @@
 #pragma once
 
 #include "../kernel/contract.hpp"
+#include "../tensor/nest.hpp"
 #include "../tensor/strided.hpp"
 
 #include <cstddef>
 
 namespace ebb::inline EBB_ABI::detail {
+
+/// The elements of the sum of a batch of products along the axes `summed`.
+constexpr std::size_t volume_of_sum(const extent_list& products, part summed) {
+  return products.volume(0, summed.first) * products.volume(summed.first + summed.count, products.rank);
+}
+/// Its strides along the axes of the products: 0 along the summed ones.
+constexpr void strides_of_sum(const extent_list& products, part summed, std::ptrdiff_t* strides) {
+  extent_list x = products;
+  for (int a = summed.first; a < summed.first + summed.count; ++a) x.e[a] = 1;
+  row_major_strides(x, strides);
+  for (int a = summed.first; a < summed.first + summed.count; ++a) strides[a] = 0;
+}
 
 /// The matrices of a product that lie in other arrays. Batches that follow one another with one stride run as one.
 template <class Call>

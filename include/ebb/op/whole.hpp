@@ -32,6 +32,7 @@ struct whole_call {
   // Of a product whose operands or result do not lie in memory row by row: the strides of their axes; nullptr for one that does.
   const std::ptrdiff_t* const* strides = nullptr;
   const void* onto = nullptr;  // of a product: the array to which it is added, see [note: products onto arrays]
+  part summed;                 // the axes of `result` along which a batch of products is summed; `strides` has those of `out`
   const char* call = "ebb";  // the call that errors name
   // Of a block of rows, for errors: the first row, the number of all rows, and the axis of rows of operand 0. 0 rows: these are all.
   std::size_t first_row = 0, rows = 0;
@@ -168,6 +169,8 @@ void contract_whole(const whole_call& c) {
   const int r = c.result.rank;
   const bool tx = c.attr[0] & 1, ty = c.attr[0] & 2;
   const auto extent = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
+  if constexpr (std::floating_point<T>)
+    if (c.summed.count > 0) std::fill_n(static_cast<T*>(c.out), volume_of_sum(c.result, c.summed), T(0));
   if (c.result.volume() == 0) return;
   const auto m = extent(c.result.e[r - 2]), k = extent(c.shapes[0].e[tx ? r - 2 : r - 1]), n = extent(c.result.e[r - 1]);
   auto p = kernel::product::compact(m, k, n, tx, ty, extent(c.result.volume(0, r - 2)));
@@ -179,11 +182,21 @@ void contract_whole(const whole_call& c) {
         f(static_cast<const T*>(c.in[0]) + before[0], static_cast<const T*>(c.in[1]) + before[1], before[2], scratch);
       });
     };
-    if constexpr (std::floating_point<T>)
+    if constexpr (std::floating_point<T>) {
+      if (c.summed.count > 0) {
+        auto one = p;
+        one.batch = 1;
+        return with_scratch(kernel::contract_onto_scratch_bytes<T>(one), [&](const T* a, const T* b, std::ptrdiff_t at, void* scratch) {
+          T* to = static_cast<T*>(c.out) + at;
+          for (std::ptrdiff_t i = 0; i < p.batch; ++i, a += p.stride_a, b += p.stride_b, to += p.stride_c)
+            kernel::contract_onto(one, to, a, b, to, scratch);
+        });
+      }
       if (c.onto)
         return with_scratch(kernel::contract_onto_scratch_bytes<T>(p), [&](const T* a, const T* b, std::ptrdiff_t at, void* scratch) {
           kernel::contract_onto(p, static_cast<const T*>(c.onto) + at, a, b, static_cast<T*>(c.out) + at, scratch);
         });
+    }
     with_scratch(kernel::contract_scratch_bytes<T>(p), [&](const T* a, const T* b, std::ptrdiff_t at, void* scratch) {
       kernel::contract(p, a, b, static_cast<T*>(c.out) + at, scratch);
     });

@@ -7,10 +7,13 @@
 // becomes part of the products' steps, which add each tile as it leaves the registers. The array may be written over, as by a nest. Bits
 // stay the same: the product is summed as before, then added. Steps in bands and in blocks of rows stay as they are: there the product
 // is in a cache.
+// The gradient of a matrix that a batch shares is a batch of products, summed along the batch. A nest that does nothing but this sum
+// becomes part of the product's step, too: each product is added to the sum so far, in their order, from 0. The batch is never in memory.
 #pragma once
 
 #include "../graph/graph.hpp"
 #include "../op/arithmetic.hpp"
+#include "../op/shaping.hpp"
 #include "../tensor/product_order.hpp"
 #include "memory.hpp"
 
@@ -27,10 +30,10 @@ class onto_planner {
     find_products();
     is_sum_ = vec<char>(p_.steps.size(), 0);
     for (int t = 0; t < p_.steps.size(); ++t)
-      if (p_.steps.data()[t].nest >= 0) is_sum_[t] = find_sums(t);
+      if (p_.steps.data()[t].nest >= 0) is_sum_[t] = find_sums(t) ? of_arrays : find_sum_of_batch(t) ? of_batch : none;
     if (sums_.empty()) return;
     for (int k = 0; k < g_.size(); ++k)
-      if (const int t = p_.group_of.data()[k]; t >= 0 && is_sum_.data()[t] && g_.op(k).family != family_of<op::add>) is_sum_[t] = 0;
+      if (const int t = p_.group_of.data()[k]; t >= 0 && is_sum_.data()[t] != none) check_op(t, k);
     replace();
   }
 
@@ -41,9 +44,12 @@ class onto_planner {
     const equation& e = g_.eq.data()[s.equation];
     if ((e.attr[0] & in_lanes) != 0 || (e.op->result != dtype::f32 && e.op->result != dtype::f64)) return false;
     const shape& r = g_.shapes.data()[e.shape];
-    const int rows = r.e[r.rank - 2], columns = r.e[r.rank - 1];
-    constexpr int least = 64;
-    return columns != 1 && (rows < 0 || columns < 0 || std::int64_t{rows} * columns >= least);
+    return r.e[r.rank - 1] != 1 && has_elements(r, 64);
+  }
+  /// Whether the matrices of s have so many elements, or as many as only the call knows.
+  static constexpr bool has_elements(const shape& s, int least) {
+    const int rows = s.e[s.rank - 2], columns = s.e[s.rank - 1];
+    return rows < 0 || columns < 0 || std::int64_t{rows} * columns >= least;
   }
   /// Counts how often steps read or write each buffer, and finds the products that write them.
   constexpr void find_products() {
@@ -66,6 +72,7 @@ class onto_planner {
   struct added {
     int product = -1, onto = -1, out = -1;  // a step, and buffers
     int in_place_of = -1;                   // the step that adds them
+    part summed{};                          // the axes along which a batch is summed; onto is -1 then
   };
   /// Finds the sums that step t computes. Whether all that it computes may be such sums: `run` looks at the ops.
   constexpr bool find_sums(int t) {
@@ -84,6 +91,29 @@ class onto_planner {
       else sums_.push({product_[a], b, out, t});
     }
     return sums_.size() > before;
+  }
+  /// Finds a product whose batch step t sums. Whether that is all it does: `run` looks at the op.
+  constexpr bool find_sum_of_batch(int t) {
+    const nest& n = p_.nests.data()[p_.steps.data()[t].nest];
+    if (n.reduces.count != 1 || n.loads.count != 1 || n.computes.count != 0 || n.stores.count != 0 || takes_turns(t)) return false;
+    const nest_reduce& r = p_.reduces.data()[n.reduces.first];
+    const int b = array_in(n, r.in);
+    if (b < 0 || !is_product(n, b) || r.run || p_.buffers[r.buffer].is == plan_buffer::role::part) return false;
+    if (!has_elements(g_.shapes.data()[n.shape], 256)) return false;  // below, a batch of products and its sum take less time
+    sums_.push({product_[b], -1, r.buffer, t});
+    return true;
+  }
+  /// Equation k of step t adds, or sums along a batch; else the step stays as it is.
+  constexpr void check_op(int t, int k) {
+    const equation& e = g_.eq.data()[k];
+    if (is_sum_[t] == of_arrays) {
+      if (e.op->family != family_of<op::add>) is_sum_[t] = none;
+      return;
+    }
+    const int rank = e.op->family == family_of<op::sum> ? g_.shape_of(g_.operand(k, 0)).rank : 0;
+    if (e.attr[1] > rank - 2) is_sum_[t] = none;
+    for (added& x : sums_)
+      if (x.in_place_of == t) x.summed = {static_cast<int>(e.attr[0]), static_cast<int>(e.attr[1] - e.attr[0])};
   }
   static constexpr bool is_same(slot a, slot b) { return a.type == b.type && a.number == b.number; }
   /// The buffer of the nest's shape that is loaded into a slot, element after element; -1 if there is none.
@@ -124,8 +154,11 @@ class onto_planner {
         p_.buffers[product.out].rows = row_use::none;
         product.onto = x->onto;
         product.out = x->out;
-        product.joined = {p_.joined.size(), 3};
-        for (int b : {product.in[0], product.in[1], x->onto}) p_.joined.push(b);
+        product.summed = x->summed;
+        if (x->onto >= 0) {
+          product.joined = {p_.joined.size(), 3};
+          for (int b : {product.in[0], product.in[1], x->onto}) p_.joined.push(b);
+        }
         number[x->product] = steps.size();
         steps.push(product);
       }
@@ -142,7 +175,8 @@ class onto_planner {
   vec<int> uses_;      // how often steps read or write each buffer
   vec<int> product_;   // the step that writes it, if it is a product that may add; else -1
   vec<added> sums_;    // in the order of the steps that add
-  vec<char> is_sum_;   // whether each step adds products and does nothing else
+  enum : char { none, of_arrays, of_batch };
+  vec<char> is_sum_;   // whether each step adds products, or sums a batch of them, and does nothing else
 };
 
 }  // namespace ebb::inline EBB_ABI::detail

@@ -78,6 +78,7 @@ class plan_text {
   }
   EBB_COLD std::string reason_of(const plan_step& s) const {
     if (s.onto >= 0) return ", which adds to " + name_of_buffer(s.onto);
+    if (s.summed.count > 0) return ", which sums along its batch";
     if (s.what == kind::gather || s.what == kind::scatter) return ", which copies: rows by index";
     if (s.what != kind::move) return "";
     if (s.why == copy_reason::none) return g_.eq[s.equation].count > 1 ? ", in place" : ", in place but for the zeros";

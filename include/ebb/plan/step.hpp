@@ -30,6 +30,7 @@ struct plan_step {
   int out = -1;                   // -1: a loop
   int onto = -1;                  // of a product: the buffer to which it is added, its third operand; see [note: products onto arrays]
   copy_reason why = copy_reason::none;  // of a move
+  part summed;                    // of a product: the axes of its batch along which it is summed; see [note: products onto arrays]
 };
 
 /// Whether a step does nothing, since what it moves has been written in its place.

@@ -83,7 +83,8 @@ EBB_COLD void push_work_of_whole(vec<work_term>& terms, const graph& g, const pl
   if (is_rows) terms.push({result, {bytes_of_element(g.op(g.operand(k, 0)).result), 0, 0}});
   for (int j = is_rows ? 1 : 0; j < e.count; ++j)
     terms.push({shape_in_memory(g, p, s, j), {bytes_of_element(g.op(g.operand(k, j)).result), 0, 0}});
-  terms.push({result, {0, bytes_of_element(e.op->result), 0}});
+  terms.push({s.what == kind::contract ? g.shapes[p.buffers[s.out].shape] : result, {0, bytes_of_element(e.op->result), 0}});
+  if (s.summed.count > 0) terms.push({result, {0, 0, 1}});
   if (s.onto >= 0) terms.push({result, {bytes_of_element(e.op->result), 0, 1}});
   const shape& first = g.shape_of(g.operand(k, 0));
   const auto count = [&](const shape& over, double operations, int times = 1) { terms.push({over, {0, 0, operations}, times}); };
