@@ -166,6 +166,21 @@ EBB_TEMPLATE void contract_onto(const product& each, const T* onto, const T* a, 
   }
 }
 
+constexpr product of_one_matrix(product p) {
+  p.batch = 1;
+  return p;
+}
+/// The bytes of scratch of contract_sum<T>, 64-byte aligned.
+template <std::floating_point T>
+constexpr std::size_t contract_sum_scratch_bytes(const product& p) { return contract_onto_scratch_bytes<T>(of_one_matrix(p)); }
+
+/// c += op(a) * op(b), one matrix of the batch after the other. The matrices of c are compact. If their stride is 0, they are one.
+template <std::floating_point T>
+inline void contract_sum(const product& p, const T* a, const T* b, T* c, void* scratch) {
+  const product one = of_one_matrix(p);
+  for (std::ptrdiff_t i = 0; i < p.batch; ++i, a += p.stride_a, b += p.stride_b, c += p.stride_c) contract_onto(one, c, a, b, c, scratch);
+}
+
 EBB_ONCE_FOR_ALL(void contract_onto<float>(const product&, const float*, const float*, const float*, float*, void*))
 EBB_ONCE_FOR_ALL(void contract_onto<double>(const product&, const double*, const double*, const double*, double*, void*))
 

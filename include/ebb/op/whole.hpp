@@ -169,8 +169,7 @@ void contract_whole(const whole_call& c) {
   const int r = c.result.rank;
   const bool tx = c.attr[0] & 1, ty = c.attr[0] & 2;
   const auto extent = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
-  if constexpr (std::floating_point<T>)
-    if (c.summed.count > 0) std::fill_n(static_cast<T*>(c.out), volume_of_sum(c.result, c.summed), T(0));
+  if (c.summed.count > 0) std::fill_n(static_cast<T*>(c.out), volume_of_sum(c.result, c.summed), T(0));
   if (c.result.volume() == 0) return;
   const auto m = extent(c.result.e[r - 2]), k = extent(c.shapes[0].e[tx ? r - 2 : r - 1]), n = extent(c.result.e[r - 1]);
   auto p = kernel::product::compact(m, k, n, tx, ty, extent(c.result.volume(0, r - 2)));
@@ -183,15 +182,10 @@ void contract_whole(const whole_call& c) {
       });
     };
     if constexpr (std::floating_point<T>) {
-      if (c.summed.count > 0) {
-        auto one = p;
-        one.batch = 1;
-        return with_scratch(kernel::contract_onto_scratch_bytes<T>(one), [&](const T* a, const T* b, std::ptrdiff_t at, void* scratch) {
-          T* to = static_cast<T*>(c.out) + at;
-          for (std::ptrdiff_t i = 0; i < p.batch; ++i, a += p.stride_a, b += p.stride_b, to += p.stride_c)
-            kernel::contract_onto(one, to, a, b, to, scratch);
+      if (c.summed.count > 0)
+        return with_scratch(kernel::contract_sum_scratch_bytes<T>(p), [&](const T* a, const T* b, std::ptrdiff_t at, void* scratch) {
+          kernel::contract_sum(p, a, b, static_cast<T*>(c.out) + at, scratch);
         });
-      }
       if (c.onto)
         return with_scratch(kernel::contract_onto_scratch_bytes<T>(p), [&](const T* a, const T* b, std::ptrdiff_t at, void* scratch) {
           kernel::contract_onto(p, static_cast<const T*>(c.onto) + at, a, b, static_cast<T*>(c.out) + at, scratch);
