@@ -95,6 +95,7 @@ int main(int argc, char** argv) {
   ops::networks(t);
   ops::resampling(t);
   ops::sliding(t);
+  ops::constructions(t);
   ops::peers_of_arithmetic(t);
   ops::peers_of_exponential(t);
   ops::peers_of_trigonometric(t);
@@ -112,6 +113,7 @@ int main(int argc, char** argv) {
   ops::peers_of_networks(t);
   ops::peers_of_resampling(t);
   ops::peers_of_sliding(t);
+  ops::peers_of_constructions(t);
   for (const ops::op& o : t.ops) {
     if (!s.wanted(o.name)) continue;
     elementwise<float>(s, o, t.peers, false, o.value_f, &ops::peer::f);

@@ -68,6 +68,7 @@ void layers(table&);
 void networks(table&);
 void resampling(table&);
 void sliding(table&);
+void constructions(table&);
 void peers_of_arithmetic(table&);
 void peers_of_exponential(table&);
 void peers_of_trigonometric(table&);
@@ -85,5 +86,6 @@ void peers_of_layers(table&);
 void peers_of_networks(table&);
 void peers_of_resampling(table&);
 void peers_of_sliding(table&);
+void peers_of_constructions(table&);
 
 }  // namespace ops

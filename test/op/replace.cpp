@@ -137,6 +137,46 @@ TEST_CASE("clamped starts move a box to where it fits, as XLA does; first and se
   CHECK(test::says(wider, {"ebb::dynamic_update_slice", "is -1"}));
 }
 
+TEST_CASE("a box whose start tracing knows is a slice: it needs no indices; other axes of the box still have theirs") {
+  using matrix = ebb::tensor<double, 4, 5>;
+  const auto gathers = [](auto f) {
+    const ebb::graph g = ebb::lower(ebb::trace_of<decltype(f), ebb::term<double, 4, 5>, ebb::term<double, 2, 3>, ebb::term<int>>::make());
+    int n = 0;
+    for (int k = 0; k < g.size(); ++k) n += g.op(k).what == ebb::kind::gather || g.op(k).what == ebb::kind::scatter;
+    return n;
+  };
+  const auto known = [](auto x, auto u, auto) { return std::tuple(ebb::dynamic_slice<2, 3>(x, 2, 1), ebb::dynamic_update_slice(x, u, 2, 2)); };
+  const auto clamped = [](auto x, auto u, auto) {
+    return std::tuple(ebb::dynamic_slice<2, 3>(x, ebb::clamped, 9, -1), ebb::dynamic_update_slice(x, u, ebb::clamped, -3, 9));
+  };
+  const auto rows = [](auto x, auto u, auto i) {
+    const auto wide = ebb::concat<1>(u, ebb::slice<1, 0, 2>(u));
+    return std::tuple(ebb::dynamic_slice<2, 5>(x, i, 0), ebb::dynamic_update_slice(x, wide, ebb::clamped, i, i));
+  };
+  CHECK(gathers(known) == 0);
+  CHECK(gathers(clamped) == 0);
+  CHECK(gathers(rows) == 3);  // rows of the slice; rows of the update, and of its mask
+  const auto x = test::random_array<matrix>(1);
+  const auto u = test::random_array<ebb::tensor<double, 2, 3>>(2);
+  const ebb::tensor<int> one(1);
+  const auto check = [&](auto f, std::size_t a, std::size_t b, std::size_t c, std::size_t d) {
+    const auto [box, put] = ebb::compile(f)(x, u, one);
+    for (std::size_t i = 0; i < 2; ++i)
+      for (std::size_t j = 0; j < 3; ++j) CHECK(box(i, j) == x(a + i, b + j));
+    for (std::size_t i = 0; i < 4; ++i)
+      for (std::size_t j = 0; j < 5; ++j) CHECK(put(i, j) == (i - c < 2 && j - d < 3 ? u(i - c, j - d) : x(i, j)));
+  };
+  check(known, 2, 1, 2, 2);
+  check(clamped, 2, 0, 0, 2);
+  const auto [box, put] = ebb::compile(rows)(x, u, one);
+  for (std::size_t j = 0; j < 5; ++j) CHECK((box(0, j) == x(1, j) && box(1, j) == x(2, j)));
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t j = 0; j < 5; ++j) CHECK(put(i, j) == (i == 1 || i == 2 ? u(i - 1, j % 3) : x(i, j)));
+  // A start that does not fit is an error of the call, as one that the call gives.
+  const auto bad = [](auto y) { return ebb::dynamic_slice<2, 3>(y, 3, 0); };
+  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::compile(bad)(x)); }), {"ebb::", "4"}));
+}
+
 TEST_CASE("add_at adds to a slice and keeps the bits of all else; first and second derivatives, errors") {
   ebb::tensor<double, 5> x{-0.0, 1, std::numeric_limits<double>::quiet_NaN(), -2, -0.0};
   const auto y = ebb::add_at<0, 1, 4, 2>(x, ebb::tensor<double, 2>{0.5, 3});

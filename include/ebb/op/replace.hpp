@@ -5,6 +5,8 @@
 #include "along.hpp"
 #include "extremum.hpp"
 
+#include <utility>
+
 namespace ebb::inline EBB_ABI {
 
 template <class Call>
@@ -101,6 +103,19 @@ constexpr operand<I> start_within(operand<I> start, operand<T> x, int axis, oper
   return emit_on<op::minimum>({}, emit_on<op::maximum>({}, start, literal_like(start, 0)), last);
 }
 
+/// The place at which a box of `count` elements begins along an axis, if tracing knows it and the box fits; else -1.
+template <bool Clamped, class S>
+constexpr std::int64_t known_start(int extent, int count, S start) {
+  const std::int64_t last = extent - count;
+  if (extent < 0 || count < 0 || last < 0) return -1;
+  if (Clamped && last == 0) return 0;
+  if constexpr (std::integral<S>) {
+    if (Clamped) return std::cmp_less(start, 0) ? 0 : std::cmp_greater(start, last) ? last : static_cast<std::int64_t>(start);
+    if (std::cmp_greater_equal(start, 0) && std::cmp_less_equal(start, last)) return static_cast<std::int64_t>(start);
+  }
+  return -1;
+}
+
 template <bool Clamped, std::size_t... E>
 struct dynamic_slice {
   static constexpr std::string_view name = "dynamic_slice";
@@ -111,20 +126,23 @@ struct dynamic_slice {
       if (x.is_refused()) return x;
       if (x.rank() != sizeof...(E)) return refuse<T>(*x.g, 383);
       int axis = 0;
-      (take_box(x, axis++, static_cast<int>(E), start_in(*x.g, start)), ...);
+      (take_box(x, axis++, static_cast<int>(E), start), ...);
       return x;
     }
   }
 
  private:
-  template <class T, class I>
-  static constexpr void take_box(operand<T>& x, int axis, int count, operand<I> start) {
+  template <class T>
+  static constexpr void take_box(operand<T>& x, int axis, int count, auto start) {
     if (x.is_refused()) return;
-    if (start.rank() > 0) x = refuse<T>(*x.g, 382);
+    auto from = start_in(*x.g, start);
+    if (from.rank() > 0) x = refuse<T>(*x.g, 382);
     else if (x.extent(axis) >= 0 && x.extent(axis) < count) x = refuse<T>(*x.g, 383);
-    else {
-      if constexpr (Clamped) start = start_within(start, x, axis, literal_like(start, count));
-      x = parts_at<dynamic_slice<false>>(x, places_from(start, count), axis);
+    else if (const auto known = known_start<Clamped>(x.extent(axis), count, start); known >= 0) {
+      if (count < x.extent(axis)) x = slice_as(x, {axis, known}, x.g->intern(with_extent(x.extents(), axis, count)));
+    } else {
+      if constexpr (Clamped) from = start_within(from, x, axis, literal_like(from, count));
+      x = parts_at<dynamic_slice<false>>(x, places_from(from, count), axis);
     }
   }
 };
@@ -152,16 +170,25 @@ struct dynamic_update_slice {
         return e;
       }();
       int axis = x.rank();
-      const auto put = [&]<class I>(operand<I> one) {
+      const auto put = [&](auto given) {
         --axis;
+        auto one = start_in(*a.g, given);
+        using I = typename decltype(one)::value_type;
         if (one.rank() > 0) box = refuse<T>(*a.g, 382);
         if (box.is_refused()) return;
+        if (const auto known = known_start<Clamped>(x.extent(axis), count[static_cast<std::size_t>(axis)], given); known >= 0) {
+          if (box.extent(axis) == x.extent(axis)) return;
+          const int wider = a.g->intern(with_extent(box.extents(), axis, x.extent(axis)));
+          inside = place_in(inside, {axis, known}, wider);
+          box = place_in(box, {axis, known}, wider);
+          return;
+        }
         if constexpr (Clamped) one = start_within(one, x, axis, count_along<I>(part, std::int64_t{1} << axis));
         const auto at = places_from(one, count[static_cast<std::size_t>(axis)]);
         inside = parts_summed_at<dynamic_update_slice<false>>(inside, at, axis, x.extent(axis));
         box = cast_to<T>(parts_summed_at<dynamic_update_slice<false>>(box, at, axis, x.extent(axis)));
       };
-      in_falling_order(put, start_in(*a.g, start)...);
+      in_falling_order(put, start...);
       return box.is_refused() ? box : emit_on<op::where>({}, inside, box, x);
     }
   }
