@@ -186,6 +186,58 @@ TEST_CASE("pools that are called have the values of loops, and so have their gra
   CHECK(wrong == 0);
 }
 
+/// Each window by itself: elements in rising order, from the first one on or from 0.
+template <int Rows, int Columns, int Stride, int Padding, int Dilation>
+void check_side_by_side(const image& x) {
+  static constexpr pool largest{.size = {Rows, Columns}, .stride = Stride, .padding = Padding, .dilation = Dilation};
+  static constexpr pool mean{.size = {Rows, Columns}, .stride = Stride, .padding = Padding, .count_padding = false};
+  const auto each = [&x](const image& of_pool, int dilation, auto initial, auto take, auto finish) {
+    std::size_t wrong = 0;
+    for (std::size_t c = 0; c < of_pool.extent(0); ++c)
+      for (std::size_t y = 0; y < of_pool.extent(1); ++y)
+        for (std::size_t z = 0; z < of_pool.extent(2); ++z) {
+          float so_far = initial, count = 0;
+          for (int i = 0; i < Rows; ++i)
+            for (int j = 0; j < Columns; ++j) {
+              const int row = static_cast<int>(y) * Stride - Padding + i * dilation;
+              const int column = static_cast<int>(z) * Stride - Padding + j * dilation;
+              if (row < 0 || column < 0 || row >= static_cast<int>(x.extent(1)) || column >= static_cast<int>(x.extent(2))) continue;
+              so_far = take(so_far, x(c, static_cast<std::size_t>(row), static_cast<std::size_t>(column)));
+              ++count;
+            }
+          const float want = finish(so_far, count), got = of_pool(c, y, z);
+          wrong += std::isnan(want) ? !std::isnan(got) : std::memcmp(&want, &got, sizeof got) != 0;
+        }
+    CHECK(wrong == 0);
+  };
+  each(ebb::max_pool2d<largest>(x), Dilation, -HUGE_VALF, [](float a, float b) { return b > a || std::isnan(b) ? b : a; },
+       [](float a, float) { return a; });
+  each(ebb::avg_pool2d<mean>(x), 1, 0.0f, [](float a, float b) { return a + b; }, [](float a, float count) { return a / count; });
+}
+
+TEST_CASE("windows that are pooled side by side have the bits of windows by themselves, with NaN and with zeros of both signs") {
+  for (const std::size_t width : {7u, 11u, 16u, 37u}) {
+    const auto numbers = test::random_array<image>(5, 2, 9, width);
+    std::vector<float> elements(numbers.data(), numbers.data() + numbers.size());
+    for (std::size_t i = 0; i < elements.size(); i += 3) elements[i] = i % 2 ? 0.0f : -0.0f;
+    for (int turn = 0; turn < 2; ++turn) {
+      const image x(ebb::view<const float, dyn, dyn, dyn>(elements.data(), 2, 9, width));
+      check_side_by_side<2, 2, 2, 0, 1>(x);
+      check_side_by_side<3, 3, 1, 1, 1>(x);
+      check_side_by_side<2, 3, 2, 1, 2>(x);
+      check_side_by_side<1, 4, 3, 0, 2>(x);
+      for (const std::size_t at : {width, 3 * width + 4, 12 * width - 1}) elements[at] = NAN;
+    }
+  }
+  // 9 and 12 windows of 4 and 3 columns each, and 5 that overlap.
+  const auto x = test::random_array<image>(6, 2, 4, 36);
+  CHECK(test::same_bits(ebb::adaptive_avg_pool2d<2, 9>(x), ebb::avg_pool2d<pool{.size = {2, 4}}>(x)));
+  CHECK(test::same_bits(ebb::adaptive_max_pool2d<2, 12>(x), ebb::max_pool2d<pool{.size = {2, 3}}>(x)));
+  const auto five = ebb::adaptive_max_pool1d<5>(x);
+  const float* const last = x.data() + 7 * 36;
+  for (std::size_t k = 0; k < 5; ++k) CHECK(five(1, 3, k) == *std::max_element(last + k * 36 / 5, last + ((k + 1) * 36 + 4) / 5));
+}
+
 TEST_CASE("a map over pools, a pool on the tape, and a pool of narrow floats have the bits of single calls") {
   const auto x = test::random_array<ebb::tensor<float, dyn, dyn, dyn, dyn>>(3, 2, 3, 8, 7);
   const auto f = [](auto a) { return ebb::max_pool2d<uneven_windows>(a) + ebb::avg_pool2d<uneven_windows>(a); };

@@ -139,6 +139,11 @@ TEST_CASE("probabilities of classes have the first and second derivatives of log
   const ebb::tensor<std::int64_t, 3> all{0, 1, 2};
   const auto of_edges = ebb::categorical_lpmf(all, ebb::tensor<double, 3>{0, 1, nan});
   CHECK((of_edges(0) == -inf && of_edges(1) == 0 && std::isnan(of_edges(2))));
+  // Rows whose other classes have no probability, or NaN: these get no gradient.
+  const ebb::tensor<double, 3, 3> rows{{1, 0, 0}, {0, 0.5, nan}, {nan, 0, 0.25}};
+  const auto of_rows = ebb::grad<1>([](auto k, auto p) { return ebb::sum(ebb::categorical_lpmf(k, p)); })(all, rows);
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < 3; ++j) CHECK(of_rows(i, j) == (i == j ? 1 / rows(i, j) : 0));
   const auto of_logits = ebb::categorical_logit_lpmf(all, ebb::tensor<double, 3>{-inf, 3, 3});
   CHECK((of_logits(0) == -inf && of_logits(1) == Approx(-std::log(2)) && of_logits(2) == of_logits(1)));
   for (std::size_t i = 0; i < 3; ++i) CHECK(std::isnan(ebb::categorical_logit_lpmf(all, ebb::tensor<double, 3>{nan, 3, 1})(i)));

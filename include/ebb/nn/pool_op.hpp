@@ -14,6 +14,8 @@
 #include "../op/reduce.hpp"
 #include "../op/whole.hpp"
 
+#include <utility>
+
 namespace ebb::inline EBB_ABI::detail {
 
 /// One axis of a pool. A call sets `places` and `windows`.
@@ -103,6 +105,52 @@ struct pool_call : pool_attributes {
         }
       }
   }
+  /// Windows side by side that have all their columns: from `first` on before `last`. Neighbours begin `distance` places apart.
+  struct run {
+    std::ptrdiff_t first = 0, last = 0, distance = 1;
+  };
+  constexpr run whole_windows() const {
+    if (adaptive) {
+      const std::ptrdiff_t size = column.places / std::max<std::ptrdiff_t>(column.windows, 1);
+      return size > 0 && size * column.windows == column.places ? run{0, column.windows, size} : run{};
+    }
+    const std::ptrdiff_t rest = column.places + column.by.before - static_cast<std::ptrdiff_t>(column.size - 1) * column.by.dilation - 1;
+    const std::ptrdiff_t first = (column.by.before + column.by.stride - 1) / column.by.stride;
+    const std::ptrdiff_t last = rest < 0 ? 0 : std::min(column.windows, rest / column.by.stride + 1);
+    return {first, std::max(first, last), column.by.stride};
+  }
+  /// All windows of all planes: take(so far, element) in the order of each_place, from `initial` on, then what finish(window) makes of it.
+  /// Up to 8 neighbours go together, so that no element waits for the one before it in its window.
+  template <class T, class S>
+  void each_plane(const whole_call& c, auto take, S initial, auto finish) const {
+    const run whole = whole_windows();
+    T* out = static_cast<T*>(c.out);
+    for (std::size_t i = 0; i < planes; ++i) {
+      const T* const x = static_cast<const T*>(c.in[0]) + i * places();
+      for (std::ptrdiff_t h = 0; h < deep.windows; ++h)
+        for (std::ptrdiff_t y = 0; y < row.windows; ++y) {
+          window w{deep.inside(h, adaptive), row.inside(y, adaptive), {}};
+          for (std::ptrdiff_t z = 0; z < column.windows;) {
+            w.column = column.inside(z, adaptive);
+            const std::ptrdiff_t rest = z >= whole.first ? whole.last - z : 0, n = rest >= 8 ? 8 : rest >= 4 ? 4 : 1;
+            S so_far[8];
+            for (S& e : so_far) e = initial;
+            const auto side_by_side = [&]<std::size_t... K>(std::index_sequence<K...>) {
+              each_place(w, [&](std::size_t at) {
+                const T* const from = x + at;
+                ((so_far[K] = take(so_far[K], static_cast<S>(from[static_cast<std::ptrdiff_t>(K) * whole.distance]))), ...);
+              });
+            };
+            if (n == 8) side_by_side(std::make_index_sequence<8>());
+            else if (n == 4) side_by_side(std::make_index_sequence<4>());
+            else side_by_side(std::make_index_sequence<1>());
+            const auto result = finish(w);
+            for (std::ptrdiff_t k = 0; k < n; ++k) *out++ = static_cast<T>(result(so_far[k]));
+            z += n;
+          }
+        }
+    }
+  }
   constexpr void each_place(const window& w, auto&& f) const {
     for (std::ptrdiff_t h = w.deep.first; h < w.deep.last; h += w.deep.step)
       for (std::ptrdiff_t y = w.row.first; y < w.row.last; y += w.row.step)
@@ -128,6 +176,23 @@ struct pool_call : pool_attributes {
   }
 };
 
+template <class T>
+bool has_nan(const T* x, std::size_t size) {
+  if constexpr (std::is_same_v<T, computed_in<T>>) {
+    constexpr auto width = static_cast<std::size_t>(lane_count);
+    auto found = lanes<T>::isnan(lanes<T>::all(T(0)));
+    std::size_t i = 0;
+    for (; i + width <= size; i += width) found = found | lanes<T>::isnan(lanes<T>::load(x + i));
+    bool any = lanes<T>::any(found);
+    for (; i < size; ++i) any |= x[i] != x[i];
+    return any;
+  } else {
+    bool any = false;
+    for (std::size_t i = 0; i < size; ++i) any |= static_cast<computed_in<T>>(x[i]) != static_cast<computed_in<T>>(x[i]);
+    return any;
+  }
+}
+
 /// Op::plane<S>(call, in, put, sums) computes one plane: in(j, i) is element i of operand j there.
 template <class Op>
 struct pooling : op_base {
@@ -149,6 +214,8 @@ struct pooling : op_base {
     const std::size_t size[] = {c.shapes[0].volume() / std::max<std::size_t>(p.planes, 1), p.places()};
     using R = typename Op::template result<T>;
     R* out = static_cast<R*>(c.out);
+    if constexpr (requires { Op::template planes<T>(c, p); })
+      if (Op::template planes<T>(c, p)) return;
     for (std::size_t i = 0; i < p.planes; ++i, out += c.result.volume() / p.planes)
       Op::template plane<S>(
           p, [&](int j, std::size_t k) { return static_cast<S>(static_cast<const T*>(c.in[j])[i * size[j] + k]); },
@@ -180,6 +247,16 @@ struct pool_pick : ebb::detail::pooling<pool_pick> {
   static constexpr std::string_view name = "pool_pick";
   static constexpr int arity = 2;
   static constexpr bool adds = false;
+  /// The largest elements themselves, side by side if none is NaN: then the larger of two numbers is one instruction.
+  template <class T>
+  static bool planes(const whole_call& c, const ebb::detail::pool_call& p) {
+    using S = ebb::detail::computed_in<T>;
+    const std::size_t size = c.shapes[0].volume();
+    if (!p.largest || c.in[0] != c.in[1] || ebb::detail::has_nan(static_cast<const T*>(c.in[0]), size)) return false;
+    const auto larger = [](S best, S x) { return x > best ? x : best; };
+    p.template each_plane<T>(c, larger, -std::numeric_limits<S>::infinity(), [](const auto&) { return [](S best) { return best; }; });
+    return true;
+  }
   template <class S>
   static constexpr void plane(const ebb::detail::pool_call& p, auto in, auto put, S*) {
     p.each_window([&](std::size_t window, const auto& w) {
@@ -230,6 +307,15 @@ struct pool_mean : ebb::detail::pooling<pool_mean> {
   static constexpr std::string_view name = "pool_mean";
   static constexpr int arity = 1;
   static constexpr bool adds = false;
+  template <class T>
+  static bool planes(const whole_call& c, const ebb::detail::pool_call& p) {
+    using S = ebb::detail::computed_in<T>;
+    const auto plus = [](S sum, S x) { return sum + x; };
+    p.template each_plane<T>(c, plus, S(0), [&p](const auto& w) {
+      return [count = p.template count<S>(w)](S sum) { return sum / count; };
+    });
+    return true;
+  }
   template <class S>
   static constexpr void plane(const ebb::detail::pool_call& p, auto in, auto put, S*) {
     p.each_window([&](std::size_t window, const auto& w) {

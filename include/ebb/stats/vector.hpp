@@ -48,7 +48,7 @@ constexpr quantity<T> on_support_of_all(quantity<B> outside, quantity<T> x, numb
   return emit_for<op::where>(any, -std::numeric_limits<double>::infinity(), f(emit_for<op::where>(some, safe, x)));
 }
 
-/// The logarithms of probabilities at the places that k names.
+/// The logarithms of probabilities at the places that k names: F::after of what F::before has there.
 template <class F>
 struct at_class {
   static constexpr precision autocast = precision::full;
@@ -58,10 +58,10 @@ struct at_class {
     using Wide = detail::computed_in<Real>;
     if (p.is_refused() || k.is_refused()) return refuse<Real>(*p.g, p.is_refused() ? -p.id : -k.id);
     if (p.rank() < 1) return refuse<Real>(*p.g, 490);
-    const auto logs = F::logs(cast_to<Wide>(p));
+    const auto all = F::before(cast_to<Wide>(p));
     if constexpr (!index_element<K>) return refuse<Real>(*p.g, 115);
-    else if (p.rank() == 1) return cast_to<Real>(take::apply(logs, k));
-    else return cast_to<Real>(-nll<-1, unreduced_tag, void, detail::option_list<>>::template of<F>(logs, k));
+    else if (p.rank() == 1) return cast_to<Real>(take::apply(F::after(all), k));  // there may be more places than classes
+    else return cast_to<Real>(F::after(-nll<-1, unreduced_tag, void, detail::option_list<>>::template of<F>(all, k)));
   }
   template <class P>
   static constexpr auto apply(number auto k, operand<P> p) {
@@ -71,11 +71,13 @@ struct at_class {
 };
 struct categorical_lpmf : at_class<categorical_lpmf> {
   static constexpr std::string_view name = "categorical_lpmf";
-  static constexpr auto logs(auto p) { return emit_on<op::log>({}, p); }
+  static constexpr auto before(auto p) { return p; }
+  static constexpr auto after(auto p) { return emit_on<op::log>({}, p); }
 };
 struct categorical_logit_lpmf : at_class<categorical_logit_lpmf> {
   static constexpr std::string_view name = "categorical_logit_lpmf";
-  static constexpr auto logs(auto x) { return log_softmax<-1>::apply(x); }
+  static constexpr auto before(auto x) { return log_softmax<-1>::apply(x); }
+  static constexpr auto after(auto logs) { return logs; }
 };
 
 struct multinomial_lpmf : of_quantities<multinomial_lpmf, 2> {
