@@ -51,8 +51,10 @@ struct nest_step : nest_places<P, Number> {
     if constexpr (e.source == nest_load::from::literal) to = lanes<T>::all(from_cell<T>(e.bits));
     else if constexpr (e.source == nest_load::from::index) {
       if constexpr (e.along >> inner & 1) {
-        using Index = std::conditional_t<std::is_same_v<T, std::int32_t>, std::int32_t, std::int64_t>;
-        to = convert<T>(lanes<Index>::all(static_cast<Index>(p.index[inner] + j - part.lane())) + lane_index<Index>());
+        // A double holds each index that memory has room for; counting in integers of eight bytes may need conversions one by one.
+        using Index = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, T, double>;
+        const auto first = static_cast<std::ptrdiff_t>(p.index[inner] + j - part.lane());  // below 0 where a row begins within lanes
+        to = convert<T>(lanes<Index>::all(static_cast<Index>(first)) + lane_index<Index>());
       } else {
         constexpr int loop = std::countr_zero(static_cast<unsigned>(e.along));
         to = convert<T>(lanes<std::int64_t>::all(static_cast<std::int64_t>(p.index[loop])));
