@@ -158,6 +158,30 @@ TEST_CASE("copies have their reasons: a gather, a concat, a transpose") {
             "  keeps f32[m, n] for step 1\n") != std::string::npos);
 }
 
+TEST_CASE("a product of an array with itself reads it once, one of two parts of an array reads both") {
+  CHECK(ebb::explain<explained_rows>([](auto x) { return ebb::matmul(x, ebb::transpose(x)); }).text() ==
+        "1 step, 128*n*n operations\n"
+        "reads 256*n bytes, writes 4*n*n bytes; arguments have 256*n bytes, results 4*n*n bytes\n"
+        "step 0: a product, [n, 64] by [n, 64]^T\n"
+        "  128*n*n operations\n"
+        "  reads 256*n bytes: argument 0\n"
+        "  writes 4*n*n bytes\n");
+  const auto of_parts = ebb::explain<ebb::tensor<float, ebb::dyn, ebb::dyn>>([](auto x) {
+    return ebb::matmul(ebb::slice<0, 0, 2>(x), ebb::transpose(ebb::slice<0, 2, 4>(x)));
+  });
+  CHECK(of_parts.text().find("  reads 16*m bytes: 2 parts of argument 0\n") != std::string::npos);
+}
+
+TEST_CASE("an array read in another order or repeated is no part of it") {
+  using matrix = ebb::tensor<float, ebb::dyn, ebb::dyn>;
+  const auto reads = [](const auto& of, const char* words) { return of.text().find(words) != std::string::npos; };
+  CHECK(reads(ebb::explain<matrix>([](auto x) { return ebb::exp(ebb::flip<1>(x)); }), "reads 4*n*m bytes: argument 0 in another order\n"));
+  CHECK(reads(ebb::explain<matrix>([](auto x) { return ebb::exp(ebb::slice<1, 0, ebb::to_end, 2>(x)); }), ": a part of argument 0\n"));
+  constexpr auto loss = [](auto x, auto y) { return ebb::sum(ebb::square(ebb::sum<0>(ebb::matmul(x, y)))); };
+  CHECK(reads(ebb::explain<ebb::tensor<float, ebb::dyn, 32, 24>, ebb::tensor<float, ebb::dyn, 24, 32>>(ebb::grad(loss)),
+              "f32[32, 32] of step 2 repeated"));
+}
+
 TEST_CASE("the gradient of a linear model reads its matrix once") {
   constexpr auto loss = [](auto x, auto y, auto w) { return ebb::sum(ebb::square(ebb::matmul(x, w) - y)); };
   CHECK(ebb::explain<explained_rows, explained_vector, ebb::tensor<float, 64>>(ebb::grad<2>(loss)).text() ==

@@ -199,12 +199,25 @@ class plan_words {
   }
 
  private:
+  /// `parts of argument 0`; `argument 0 in another order` and `argument 0 repeated` if it has all elements.
+  EBB_COLD std::string name_of_part(int b) const {
+    const int owner = owner_of(p_.buffers, b), view = p_.buffers[b].view;
+    shape s = g_.shapes[p_.buffers[b].shape];
+    bool repeats = false;
+    for (int a = 0; view >= 0 && a < s.rank; ++a)
+      if (p_.views[view].along[a].is(0) && s.e[a] != 1) {
+        s.e[a] = 1;
+        repeats = true;
+      }
+    const bool is_whole = extents_.volume(s) == extents_.volume(g_.shapes[p_.buffers[owner].shape]);
+    return is_whole ? name_of_buffer(owner) + (repeats ? " repeated" : " in another order") : "parts of " + name_of_buffer(owner);
+  }
   EBB_COLD std::vector<std::string> read(int step) const {
     std::vector<std::string> words;
     std::vector<int> counts;
     const auto add = [&](int b) {
       const bool part = written_by_[b] < 0 && p_.buffers[b].is == plan_buffer::role::part;
-      const std::string word = part ? "parts of " + name_of_buffer(owner_of(p_.buffers, b)) : name_of_buffer(b);
+      const std::string word = part ? name_of_part(b) : name_of_buffer(b);
       const auto found = std::find(words.begin(), words.end(), word);
       if (found != words.end()) ++counts[static_cast<std::size_t>(found - words.begin())];
       else {

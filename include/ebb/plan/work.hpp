@@ -72,6 +72,14 @@ constexpr shape shape_in_memory(const graph& g, const plan& p, const plan_step& 
   return r;
 }
 
+/// Whether operand j of a whole equation lies in the buffer of an operand before it, as both sides of matmul(x, x) do.
+constexpr bool is_read_before(const plan& p, const plan_step& s, int j) {
+  const int* const in = p.joined.data() + s.joined.first;
+  for (int i = 0; i < j; ++i)
+    if (in[i] == in[j]) return true;
+  return false;
+}
+
 /// Appends the work of a step that is a whole equation. A loop adds none here.
 EBB_COLD void push_work_of_whole(vec<work_term>& terms, const graph& g, const plan& p, const plan_step& s) {
   const int k = s.equation;
@@ -82,7 +90,7 @@ EBB_COLD void push_work_of_whole(vec<work_term>& terms, const graph& g, const pl
   const bool is_rows = e.op->what == kind::gather;
   if (is_rows) terms.push({result, {bytes_of_element(g.op(g.operand(k, 0)).result), 0, 0}});
   for (int j = is_rows ? 1 : 0; j < e.count; ++j)
-    terms.push({shape_in_memory(g, p, s, j), {bytes_of_element(g.op(g.operand(k, j)).result), 0, 0}});
+    if (!is_read_before(p, s, j)) terms.push({shape_in_memory(g, p, s, j), {bytes_of_element(g.op(g.operand(k, j)).result), 0, 0}});
   terms.push({s.what == kind::contract ? g.shapes[p.buffers[s.out].shape] : result, {0, bytes_of_element(e.op->result), 0}});
   if (s.summed.count > 0) terms.push({result, {0, 0, 1}});
   if (s.onto >= 0) terms.push({result, {bytes_of_element(e.op->result), 0, 1}});
