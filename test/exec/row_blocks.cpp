@@ -86,7 +86,20 @@ constexpr auto pieces = [](auto x) {  // written to rows apart: the gradient of 
 constexpr auto inverses = [](auto x) { return ebb::inverse(ebb::tanh(x) * 2.) + 1.; };
 constexpr auto roots = [](auto x) { return ebb::cholesky(ebb::permute<1, 0, 2, 3>(ebb::tanh(x) * 2.)) + 1.; };
 
+constexpr auto layers = [](auto x, auto w) {
+  return ebb::map([](auto p, auto v) { return ebb::softmax(ebb::matmul(v, ebb::tanh(ebb::matmul(v, p)))) * ebb::flip<0>(p); }, x, ebb::whole(w));
+};
+
 }  // namespace
+
+TEST_CASE("products of rows with a matrix that all share run on blocks of rows: their memory does not depend on the number of rows") {
+  for (const std::size_t width : {1u, 5u, 24u, 37u}) {
+    matrix m(many, width), w(width, width);
+    fill(m, 4);
+    fill(w, 5);
+    check_rows(layers, m, w);
+  }
+}
 
 TEST_CASE("blocks of rows have the bits of few rows") {
   points x(many);

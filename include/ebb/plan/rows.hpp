@@ -20,6 +20,7 @@
 #pragma once
 
 #include "../graph/graph.hpp"
+#include "../op/contract.hpp"
 #include "../op/move.hpp"
 #include "memory.hpp"
 #include "step.hpp"
@@ -138,7 +139,8 @@ class row_planner {
       case kind::index: return apart_if(e.attr[0] != own);
       case kind::reduce: return way::apart;  // the result has the rows
       case kind::scan: return apart_if(e.attr[0] != own);
-      case kind::contract: case kind::solve: case kind::factor: return apart_if(own < last - 1);
+      case kind::contract: return apart_if(own < last - 1 || is_row_by_row(k));
+      case kind::solve: case kind::factor: return apart_if(own < last - 1);
       case kind::rows: return apart_if(own < last);
       case kind::reshape:
         return apart_if(axis(x) >= 0 && volume_before(x, axis(x)) == volume_before(k, own) && volume_before(k, own) > 0);
@@ -147,6 +149,13 @@ class row_planner {
       case kind::scatter: return apart_if(own < e.attr[0]);
       default: return way::across;
     }
+  }
+
+  /// Whether k is the product of each row with a matrix that all rows share, in lanes: that packs no operand, so blocks of rows take as
+  /// long as all rows at once. Other products pack the matrix once for all rows.
+  constexpr bool is_row_by_row(int k) const {
+    const bool by_rows = (g_.eq[k].attr[0] & (in_lanes | left_transposed)) == in_lanes;
+    return by_rows && g_.shape_of(k).rank == 2 && axis(k) == 0 && axis(g_.operand(k, 1)) < 0;
   }
 
   /// The equation whose memory is read to get k; -1: none.
