@@ -33,7 +33,7 @@ class band_member {
     // Calls the kernels directly: bands are short, and known extents leave no choice of kernel.
     constexpr int known = P::shape_at(P::plan.buffers[static_cast<std::size_t>(s.in[0])].shape).e[1];
     constexpr bool is_short = known > 0 && known <= kernel::tile::longest_known_row;
-    if constexpr (e.attr[0] & 1) {
+    if constexpr (e.attr[0] & left_transposed) {
       const kernel::matrix<T> row{y + first, 0, 1};
       if constexpr (is_short) kernel::tile::known_strip<known>(m, row, x, out, first > 0);
       else kernel::tile::strip<1>(m, row, x, k, out, 1, k, kernel::tile::tile_ends<T>{first > 0});

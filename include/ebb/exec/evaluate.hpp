@@ -216,7 +216,8 @@ class evaluator {
   constexpr cell_array contract(int k, const extent_list& out, int n) const {
     const extent_list x = extents(g_.operand(k, 0));
     const int r = out.rank;
-    const bool tx = g_.eq[k].attr[0] & 1, ty = g_.eq[k].attr[0] & 2, lanes = g_.eq[k].attr[0] & in_lanes;
+    const std::int64_t flags = g_.eq[k].attr[0];
+    const bool tx = flags & left_transposed, ty = flags & right_transposed, lanes = flags & in_lanes;
     const int rows = static_cast<int>(out.e[r - 2]), columns = static_cast<int>(out.e[r - 1]);
     const int length = static_cast<int>(x.e[tx ? r - 2 : r - 1]);
     cell_array result(n, 0);

@@ -14,6 +14,8 @@
 #include "loop.hpp"
 #include "splice.hpp"
 
+#include "../tensor/product_order.hpp"
+
 namespace ebb::inline EBB_ABI {
 
 namespace detail {
@@ -124,21 +126,20 @@ class batching {
   /// [B, m, k] x [k, n] is [B m, k] x [k, n]: one product, each row of it as before. So is [m, k] x [B, k, 1], whose columns are the rows
   /// of [B, k] x [k, m]: factors trade places, sums keep their order. Else both sides become batched products.
   constexpr int contract(int k) {
-    constexpr std::int64_t left = 1, right = 2;  // transposed
     equation e = from_.eq[k];
     const int x = from_.operand(k, 0), y = from_.operand(k, 1);
     const shape &of_x = from_.shape_of(x), &of_y = from_.shape_of(y);
-    const bool is_row = of_x.rank == 2 && of_x.e[e.attr[0] & left ? 1 : 0] == 1;
-    const bool is_column = of_y.rank == 2 && of_y.e[e.attr[0] & right ? 0 : 1] == 1;
+    const bool is_row = of_x.rank == 2 && of_x.e[e.attr[0] & left_transposed ? 1 : 0] == 1;
+    const bool is_column = of_y.rank == 2 && of_y.e[e.attr[0] & right_transposed ? 0 : 1] == 1;
     const bool turns = !rows_[x] && rows_[y] && is_column;
-    const bool folds = turns || (rows_[x] && !rows_[y] && of_x.rank == 2 && (is_row || !(e.attr[0] & left)));
+    const bool folds = turns || (rows_[x] && !rows_[y] && of_x.rank == 2 && (is_row || !(e.attr[0] & left_transposed)));
     if (!folds) {
       const int in[] = {with_rows(x), with_rows(y)};
       return in[0] < 0 ? in[0] : in[1] < 0 ? in[1] : add(e, rows_shape_[e.shape], {in, 2});
     }
     const int rows = turns ? y : x, whole = turns ? x : y;
-    const bool transposed = turns ? !(e.attr[0] & left) : (e.attr[0] & right) != 0;
-    e.attr[0] = (e.attr[0] & ~(left | right)) | (transposed ? right : 0);
+    const bool transposed = turns ? !(e.attr[0] & left_transposed) : (e.attr[0] & right_transposed) != 0;
+    e.attr[0] = (e.attr[0] & ~(left_transposed | right_transposed)) | (transposed ? right_transposed : 0);
     const shape s = shape_at(rows), out = to_.shapes[rows_shape_[e.shape]];
     const int result_rows = turns ? 2 : 1, columns = turns ? 1 : 2;
     shape tall, result;

@@ -7,10 +7,6 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// attr 0 of a product: which operands are read transposed (their last two axes), so that no transpose is ever materialised for it; and
-/// whether an operand was a vector: autocast does not cast the products in the pull of such a product, as with PyTorch's mv and dot.
-inline constexpr std::int64_t left_transposed = 1, right_transposed = 2, of_vector = 4;
-
 /// Inside rules: a product, in the dtype that the context demands; see [note: contexts in rules].
 template <class T>
 constexpr operand<T> product_of(operand<T> x, operand<T> y, std::int64_t attr);

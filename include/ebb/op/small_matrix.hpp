@@ -18,7 +18,7 @@ template <class T>
 bool contract_small_matrix(int n, int, const std::int64_t* attr, const void* const* in, void* out) {
   const auto *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
   const auto c = static_cast<T*>(out);
-  const bool left = attr[0] & 1, right = attr[0] & 2;
+  const bool left = attr[0] & left_transposed, right = attr[0] & right_transposed;
   if (n == 4 && kernel::fours::serves<T>(left, right)) {
     kernel::fours::multiply_one(left, right, a, b, c);
     return true;

@@ -48,7 +48,7 @@ class band_planner {
     const dtype type = e.op->result;
     const shape &x = g_.shape_of(g_.operand(s.equation, 0)), &r = g_.shapes[e.shape];
     return p_.buffers[s.in[0]].view < 0 && type != dtype::f16 && type != dtype::bf16 && x.rank == 2 && r.rank == 2 && r.e[1] == 1 &&
-           ((e.attr[0] & 1) != 0) == transposed && !(transposed && (e.attr[0] & in_lanes));
+           ((e.attr[0] & left_transposed) != 0) == transposed && !(transposed && (e.attr[0] & in_lanes));
   }
   constexpr bool is_worth_it(const plan_step& s) const {
     const plan_buffer& x = p_.buffers[s.in[0]];

@@ -20,8 +20,8 @@
 #pragma once
 
 #include "../graph/graph.hpp"
-#include "../op/contract.hpp"
 #include "../op/move.hpp"
+#include "../tensor/product_order.hpp"
 #include "memory.hpp"
 #include "step.hpp"
 

@@ -18,6 +18,7 @@
 #include "known.hpp"
 
 #include "../op/arithmetic.hpp"
+#include "../tensor/product_order.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -306,7 +307,7 @@ class dependence_finder {
   constexpr element_sets contract(int k, const extent_list& out, std::size_t n) {
     const extent_list x = extents(g_.operand(k, 0));
     const int r = out.rank;
-    const bool tx = g_.eq[k].attr[0] & 1, ty = g_.eq[k].attr[0] & 2;
+    const bool tx = g_.eq[k].attr[0] & left_transposed, ty = g_.eq[k].attr[0] & right_transposed;
     const std::size_t rows = out.e[r - 2], columns = out.e[r - 1], length = x.e[tx ? r - 2 : r - 1];
     if (!in(k, 0).zero.empty() || !in(k, 1).zero.empty())  // only products without a zero count
       return one_by_one(n, [&](std::size_t i) {

@@ -23,8 +23,10 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// This bit of a product's attr 0 is set if its elements are summed in lanes.
-inline constexpr std::int64_t in_lanes = 8;
+/// attr 0 of a product: which operands are read transposed (their last two axes), so that no transpose is ever materialised for it; whether
+/// an operand was a vector: autocast does not cast the products in the pull of such a product, as with PyTorch's mv and dot; and whether
+/// elements are summed in lanes.
+inline constexpr std::int64_t left_transposed = 1, right_transposed = 2, of_vector = 4, in_lanes = 8;
 
 /// The reference: the sum over p < k of left(p) * right(p). Both have the type T of the accumulator.
 template <class T>
