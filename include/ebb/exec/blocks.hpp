@@ -130,14 +130,9 @@ class block_program final : public runnable_graph {
       if (const int view = p_.buffers[j < 2 ? s.in[j] : s.out].view; view >= 0) {
         for (int a = 0; a < c.result.rank; ++a) along[j][a] = p_.views[view].along[a].value(symbol);
         strides[j] = along[j];
-        c.strides = strides;
       }
-    if (s.summed.count > 0) {
-      c.summed = s.summed;
-      detail::strides_of_sum(c.result, s.summed, along[2]);
-      strides[2] = along[2];
-      c.strides = strides;
-    }
+    detail::sum_batch(c, s.summed, along[2], strides[2]);
+    if (strides[0] || strides[1] || strides[2]) c.strides = strides;
     e.op->kernels.whole(c);
   }
 

@@ -196,11 +196,7 @@ EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position b
         strides[J] = along[J];
       }
     });
-    if constexpr (s.summed.count > 0) {
-      c.summed = s.summed;
-      strides_of_sum(c.result, s.summed, along[2]);
-      strides[2] = along[2];
-    }
+    sum_batch(c, s.summed, along[2], strides[2]);
     c.strides = strides;
     run(c);
   } else run(c);

@@ -14,12 +14,15 @@ namespace ebb::inline EBB_ABI::detail {
 constexpr std::size_t volume_of_sum(const extent_list& products, part summed) {
   return products.volume(0, summed.first) * products.volume(summed.first + summed.count, products.rank);
 }
-/// Its strides along the axes of the products: 0 along the summed ones.
-constexpr void strides_of_sum(const extent_list& products, part summed, std::ptrdiff_t* strides) {
-  extent_list x = products;
+/// Has the call sum its batch along these axes, if there are any. The result then has the strides `along`: 0 along these axes.
+constexpr void sum_batch(auto& call, part summed, std::ptrdiff_t* along, const std::ptrdiff_t*& strides) {
+  if (summed.count == 0) return;
+  extent_list x = call.result;
   for (int a = summed.first; a < summed.first + summed.count; ++a) x.e[a] = 1;
-  row_major_strides(x, strides);
-  for (int a = summed.first; a < summed.first + summed.count; ++a) strides[a] = 0;
+  row_major_strides(x, along);
+  for (int a = summed.first; a < summed.first + summed.count; ++a) along[a] = 0;
+  call.summed = summed;
+  strides = along;
 }
 
 /// The matrices of a product that lie in other arrays. Batches that follow one another with one stride run as one.

@@ -167,7 +167,7 @@ void scatter_whole(const whole_call& c) {
 template <class T>
 void contract_whole(const whole_call& c) {
   const int r = c.result.rank;
-  const bool tx = c.attr[0] & 1, ty = c.attr[0] & 2;
+  const bool tx = c.attr[0] & left_transposed, ty = c.attr[0] & right_transposed;
   const auto extent = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
   if (c.summed.count > 0) std::fill_n(static_cast<T*>(c.out), volume_of_sum(c.result, c.summed), T(0));
   if (c.result.volume() == 0) return;

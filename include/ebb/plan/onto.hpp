@@ -28,12 +28,12 @@ class onto_planner {
     for (const plan_step& s : p_.steps) any = any || may_add(s);
     if (!any) return;
     find_products();
-    is_sum_ = vec<char>(p_.steps.size(), 0);
+    sums_what_ = vec<char>(p_.steps.size(), 0);
     for (int t = 0; t < p_.steps.size(); ++t)
-      if (p_.steps.data()[t].nest >= 0) is_sum_[t] = find_sums(t) ? of_arrays : find_sum_of_batch(t) ? of_batch : none;
+      if (p_.steps.data()[t].nest >= 0) sums_what_[t] = find_sums(t) ? of_arrays : find_sum_of_batch(t) ? of_batch : none;
     if (sums_.empty()) return;
     for (int k = 0; k < g_.size(); ++k)
-      if (const int t = p_.group_of.data()[k]; t >= 0 && is_sum_.data()[t] != none) check_op(t, k);
+      if (const int t = p_.group_of.data()[k]; t >= 0 && sums_what_.data()[t] != none) check_op(t, k);
     replace();
   }
 
@@ -106,12 +106,12 @@ class onto_planner {
   /// Equation k of step t adds, or sums along a batch; else the step stays as it is.
   constexpr void check_op(int t, int k) {
     const equation& e = g_.eq.data()[k];
-    if (is_sum_[t] == of_arrays) {
-      if (e.op->family != family_of<op::add>) is_sum_[t] = none;
+    if (sums_what_[t] == of_arrays) {
+      if (e.op->family != family_of<op::add>) sums_what_[t] = none;
       return;
     }
     const int rank = e.op->family == family_of<op::sum> ? g_.shape_of(g_.operand(k, 0)).rank : 0;
-    if (e.attr[1] > rank - 2) is_sum_[t] = none;
+    if (e.attr[1] > rank - 2) sums_what_[t] = none;
     for (added& x : sums_)
       if (x.in_place_of == t) x.summed = {static_cast<int>(e.attr[0]), static_cast<int>(e.attr[1] - e.attr[0])};
   }
@@ -139,16 +139,16 @@ class onto_planner {
   constexpr void replace() {
     vec<char> is_moved(p_.steps.size(), 0);
     for (const added& x : sums_)
-      if (is_sum_[x.in_place_of]) is_moved[x.product] = 1;
+      if (sums_what_[x.in_place_of]) is_moved[x.product] = 1;
     vec<plan_step> steps;
     vec<int> number;  // of each step before, among the steps now
     const added* x = sums_.begin();
     for (int s = 0; s < p_.steps.size(); ++s) {
       number.push(steps.size());
       if (is_moved[s]) continue;
-      if (!is_sum_[s]) steps.push(p_.steps[s]);
+      if (!sums_what_[s]) steps.push(p_.steps[s]);
       for (; x != sums_.end() && x->in_place_of == s; ++x) {
-        if (!is_sum_[s]) continue;
+        if (!sums_what_[s]) continue;
         plan_step product = p_.steps[x->product];
         p_.buffers[product.out].is = plan_buffer::role::unused;
         p_.buffers[product.out].rows = row_use::none;
@@ -166,7 +166,7 @@ class onto_planner {
     for (plan_band& b : p_.bands) b.first = number[b.first];
     if (p_.blocks.count > 0) p_.blocks.first = number[p_.blocks.first];
     for (int& of : p_.group_of)
-      if (of >= 0) of = is_sum_[of] ? number[of]++ : number[of];
+      if (of >= 0) of = sums_what_[of] ? number[of]++ : number[of];
     p_.steps.swap(steps);
   }
 
@@ -176,7 +176,7 @@ class onto_planner {
   vec<int> product_;   // the step that writes it, if it is a product that may add; else -1
   vec<added> sums_;    // in the order of the steps that add
   enum : char { none, of_arrays, of_batch };
-  vec<char> is_sum_;   // whether each step adds products, or sums a batch of them, and does nothing else
+  vec<char> sums_what_;  // each step, if it adds products, or sums a batch of them, and does nothing else
 };
 
 }  // namespace ebb::inline EBB_ABI::detail
