@@ -6,13 +6,14 @@
 
 #include "diagonal.hpp"
 
+#include "../kernel/contract.hpp"
 #include "../kernel/solve.hpp"
 #include "../op/shape.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <type_traits>
-#include <utility>
 
 namespace ebb::inline EBB_ABI {
 
@@ -69,44 +70,20 @@ constexpr operand<T> inverse_or_zero(operand<T> x, operand<bool> left_out) {
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// Four rows and two registers of columns of x y: the first elements of rows of x are `row` apart, others `step`. None of the eight sums
-/// waits for another.
-template <class T>
-void multiply_block(std::ptrdiff_t n, const T* x, std::ptrdiff_t row, std::ptrdiff_t step, const T* y, T* to) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    lanes<T> sum[] = {(static_cast<void>(I), lanes<T>::all(T(0)))...};
-    for (std::ptrdiff_t k = 0; k < n; ++k) {
-      const lanes<T> low = lanes<T>::load(y + k * n), high = lanes<T>::load(y + k * n + lane_count);
-      ((sum[I] = lane::fma(lanes<T>::all(x[static_cast<std::ptrdiff_t>(I / 2) * row + k * step]), I % 2 ? high : low, sum[I])), ...);
-    }
-    (sum[I].store(to + static_cast<std::ptrdiff_t>(I / 2) * n + static_cast<std::ptrdiff_t>(I % 2) * lane_count), ...);
-  }(std::make_index_sequence<8>());
-}
 /// to = x y for n x n matrices; x or y is read transposed if its flag is set. The sums are chains of fma in rising order, from 0 on. `to`
-/// is neither x nor y. Several sums at a time stay in registers, unless y is transposed: its rows are not together then.
+/// is neither x nor y. Tiles of sums stay in registers, unless y is transposed: its rows are not together then.
 template <class T>
 constexpr void multiply_squares(std::ptrdiff_t n, const T* x, bool x_turned, const T* y, bool y_turned, T* to) {
-  std::ptrdiff_t rows = 0, columns = 0;  // those that blocks have
-  if (!std::is_constant_evaluated() && !y_turned) {
-    rows = n - n % 4;
-    columns = n - n % (2 * lane_count);
-    const std::ptrdiff_t of_rows = x_turned ? 1 : n, steps = x_turned ? n : 1;
-    for (std::ptrdiff_t k = 0; k < columns; k += 2 * lane_count)
-      for (std::ptrdiff_t i = 0; i < rows; i += 4) multiply_block(n, x + i * of_rows, of_rows, steps, y + k, to + i * n + k);
+  if (!std::is_constant_evaluated() && !y_turned && n >= lane_count) {
+    constexpr auto width = static_cast<std::ptrdiff_t>(kernel::tile::width<T>);
+    for (std::ptrdiff_t j = 0; j < n; j += width)
+      kernel::tile::block(n, n, kernel::tile::operand(x, n, x_turned), y + j, n, to + j, n, std::min(width, n - j), false);
+    return;
   }
-  constexpr std::ptrdiff_t wide = 8;
-  const std::ptrdiff_t end_of_wide = y_turned ? 0 : n - n % wide;
   const std::ptrdiff_t row = y_turned ? 1 : n, column = y_turned ? n : 1, step = x_turned ? n : 1;
   for (std::ptrdiff_t i = 0; i < n; ++i) {
     const T* const factor = x_turned ? x + i : x + i * n;
-    std::ptrdiff_t j = i < rows ? columns : 0;
-    for (; j < end_of_wide; j += wide) {
-      T sum[wide] = {};
-      for (std::ptrdiff_t k = 0; k < n; ++k)
-        for (std::ptrdiff_t l = 0; l < wide; ++l) sum[l] = lane::fma(factor[k * step], y[k * n + j + l], sum[l]);
-      for (std::ptrdiff_t l = 0; l < wide; ++l) to[i * n + j + l] = sum[l];
-    }
-    for (; j < n; ++j) {
+    for (std::ptrdiff_t j = 0; j < n; ++j) {
       T sum = T(0);
       for (std::ptrdiff_t k = 0; k < n; ++k) sum = lane::fma(factor[k * step], y[k * row + j * column], sum);
       to[i * n + j] = sum;
