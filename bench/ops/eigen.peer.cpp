@@ -3,13 +3,8 @@
 #include "table.hpp"
 
 #ifdef OPS_EIGEN
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wpedantic"
 #include <Eigen/Core>
 #include <unsupported/Eigen/SpecialFunctions>
-#pragma GCC diagnostic pop
 
 namespace {
 

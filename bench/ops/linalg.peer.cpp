@@ -5,13 +5,9 @@
 #include <algorithm>
 
 #ifdef OPS_EIGEN
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wshadow"
 #include <Eigen/Core>
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
-#pragma GCC diagnostic pop
 #endif
 #ifdef OPS_BLAS
 #include <cblas.h>

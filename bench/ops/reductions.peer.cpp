@@ -6,11 +6,7 @@
 #include <cmath>
 
 #ifdef OPS_EIGEN
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wshadow"
 #include <Eigen/Core>
-#pragma GCC diagnostic pop
 #endif
 
 namespace {

@@ -6,14 +6,9 @@
 #include <limits>
 
 #ifdef OPS_EIGEN
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wpedantic"
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <unsupported/Eigen/MatrixFunctions>
-#pragma GCC diagnostic pop
 #endif
 
 namespace {

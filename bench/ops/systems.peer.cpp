@@ -5,13 +5,8 @@
 #include <cmath>
 
 #ifdef OPS_EIGEN
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wpedantic"
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
-#pragma GCC diagnostic pop
 #endif
 
 namespace {

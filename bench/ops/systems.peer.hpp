@@ -8,11 +8,7 @@
 #include <type_traits>
 
 #ifdef OPS_EIGEN
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wshadow"
 #include <Eigen/Core>
-#pragma GCC diagnostic pop
 #endif
 #if defined(OPS_LAPACKE) && defined(OPS_BLAS)
 #define OPS_FACTORS
