@@ -20,6 +20,9 @@ inline const std::array<std::int64_t, elements>& places() {
   return all;
 }
 
+/// One of them, as plain loops need it.
+inline std::size_t place(std::size_t i) { return static_cast<std::size_t>(places()[i]); }
+
 /// 64 numbers from -1 to 1 in rising order, at unequal distances.
 inline const std::array<float, 64>& edges() {
   static const auto all = [] {

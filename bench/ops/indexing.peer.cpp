@@ -6,11 +6,9 @@
 
 namespace {
 
-using ops::read, ops::write;
+using ops::place, ops::read, ops::write;
 
 constexpr std::size_t side = 64;
-
-std::size_t place(std::size_t i) { return static_cast<std::size_t>(ops::places()[i]); }
 
 /// Rows of a table with so many columns, and the gradient of the sum of their squares: a row that is taken twice gets both, the row of
 /// the padding none.

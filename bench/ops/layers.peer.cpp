@@ -6,11 +6,10 @@
 
 namespace {
 
-using ops::read, ops::write;
+using ops::place, ops::read, ops::write;
 
 constexpr std::size_t side = 64, all = side * side;
 
-std::size_t place(std::size_t i) { return static_cast<std::size_t>(ops::places()[i]); }
 float logistic(float x) { return 1 / (1 + std::exp(-x)); }
 /// log(1 + e^x)
 float softplus(float x) { return std::max(x, 0.0f) + std::log1p(std::exp(-std::fabs(x))); }

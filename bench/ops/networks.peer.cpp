@@ -11,11 +11,9 @@
 
 namespace {
 
-using ops::read, ops::write;
+using ops::place, ops::read, ops::write;
 
 constexpr std::size_t side = 64, all = side * side;
-
-std::size_t place(std::size_t i) { return static_cast<std::size_t>(ops::places()[i]); }
 
 /// Elements by libmvec, where it is installed: registers of them. Each file of plain loops has the C library's functions too.
 #ifdef OPS_MVEC

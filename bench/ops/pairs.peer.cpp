@@ -7,11 +7,9 @@
 
 namespace {
 
-using ops::read, ops::write;
+using ops::place, ops::read, ops::write;
 
 constexpr std::size_t side = 64, all = side * side;
-
-std::size_t place(std::size_t i) { return static_cast<std::size_t>(ops::places()[i]); }
 
 /// One number for each row, of the row.
 template <class F>

@@ -6,9 +6,6 @@ namespace {
 
 using ops::read, ops::write;
 
-constexpr auto plus = [](float a, float b) { return a + b; };
-constexpr auto larger = [](float a, float b) { return a > b ? a : b; };
-
 /// f combines the elements of windows of 4 x Rows x 4 places, row by row at first: `planes` planes of Rows x Side places each.
 template <std::size_t Planes, std::size_t Side, class F>
 void pooled(read x, write out, F f, float scale) {

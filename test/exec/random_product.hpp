@@ -8,8 +8,8 @@
 
 namespace test {
 
-/// An operand of a product is made from an array by up to four slices, permutations, reshapes and broadcasts. What a product gives is turned, reshaped,
-/// joined with others, placed within zeros, or a result. Now and then something else reads an operand, too.
+/// An operand of a product is made from an array by up to four slices, permutations, reshapes and broadcasts. What a product gives is
+/// turned, reshaped, joined with others, placed within zeros, or a result. Now and then something else reads an operand, too.
 class random_product_maker {
  public:
   constexpr explicit random_product_maker(std::uint64_t seed) : random_(seed) {
