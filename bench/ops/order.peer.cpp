@@ -49,13 +49,13 @@ std::array<std::uint64_t, columns> packed(read x) {
   for (std::size_t j = 0; j < columns; ++j) r[j] = packed(x[j], j);
   return r;
 }
-std::size_t place(std::uint64_t key) { return key & 0xffffffffu; }
+std::size_t place_of(std::uint64_t key) { return key & 0xffffffffu; }
 
 template <int K>
 std::size_t kth(read x) {
   auto keys = packed(x);
   std::nth_element(keys.begin(), keys.begin() + K, keys.end());
-  return place(keys[K]);
+  return place_of(keys[K]);
 }
 template <class F>
 std::size_t first_of(read x, F f) {  // the extremum in registers, then its place
@@ -153,18 +153,18 @@ void ops::peers_of_order(table& t) {
       auto keys = packed(r);
       for (auto& key : keys) key ^= 0xffffffff00000000u;  // the largest comes first
       std::partial_sort(keys.begin(), keys.begin() + 8, keys.end());
-      for (std::size_t j = 0; j < 8; ++j) out[i * 8 + j] = r[place(keys[j])] + static_cast<float>(place(keys[j]));
+      for (std::size_t j = 0; j < 8; ++j) out[i * 8 + j] = r[place_of(keys[j])] + static_cast<float>(place_of(keys[j]));
     }
   });
   add_scan(t, "sort", [](read x, write out) {
     auto keys = packed(x);
     std::sort(keys.begin(), keys.end());
-    for (std::size_t j = 0; j < columns; ++j) out[j] = x[place(keys[j])] + static_cast<float>(place(keys[j]));
+    for (std::size_t j = 0; j < columns; ++j) out[j] = x[place_of(keys[j])] + static_cast<float>(place_of(keys[j]));
   });
   add_scan(t, "argsort", [](read x, write out) {
     auto keys = packed(x);
     std::sort(keys.begin(), keys.end());
-    for (std::size_t j = 0; j < columns; ++j) out[j] = static_cast<float>(place(keys[j]));
+    for (std::size_t j = 0; j < columns; ++j) out[j] = static_cast<float>(place_of(keys[j]));
   });
 
   add_scan(t, "cummax", [](read x, write out) {

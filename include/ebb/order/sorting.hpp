@@ -199,7 +199,7 @@ inline void row(const T* x, std::size_t n, std::int64_t* places, std::size_t wan
   constexpr std::size_t part = counted<Int>;
   const entry<Number>* sorted = scratch;
   if (n <= part) {
-    Int keys[part], ranks[part], order[part];
+    Int keys[part] = {}, ranks[part], order[part];  // g++ -O1 does not see that all keys are written
     write_keys(x, n, descending, keys);
     rank_all(keys, n, ranks);
     for (std::size_t i = 0; i < n; ++i) order[static_cast<std::size_t>(ranks[i])] = static_cast<Int>(i);
