@@ -27,7 +27,7 @@ matrix() {
   shared=$(bash test/reference.sh . --names | awk '$3 ~ /^op::/ && $2 !~ /^op::/ { print $2 }')
   awk -v names="$names" -v shared="$shared" '
     function has(text, words) { return text ~ words }
-    # What a test case tests, with the text of all that it uses in its file.
+    # The functions that a test case tests, by its text and the text of all that it uses in its file.
     function judge(text,   name, list, n, i, golden, values, first, second, special, refusal, rest, seen) {
       golden = has(text, "golden::")
       values = golden || has(text, "long double|oracle|ulps|same_bits|all_equal|CHECK")

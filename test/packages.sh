@@ -54,7 +54,7 @@ user() {  # user <target> <cmake's options...>: builds the project in test/packa
     cmake --build "$work/user" --target "$1" >>"$work/log" 2>&1 || { tail -n 20 "$work/log"; exit 1; }
 }
 
-# What must be written several times is the same everywhere: the version, and the flags of CMake's target.
+# Facts that must be written several times are the same everywhere: the version, and the flags of CMake's target.
 way_files() {
   local file flag
   for file in meson.build test/packages/vcpkg/ebb/vcpkg.json CITATION.cff; do

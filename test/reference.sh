@@ -30,7 +30,7 @@ rows() {  # rows page|names
       length_of_key = RLENGTH
       value = trim(at ? substr(rest, 1, at - 1) : rest)
       n = split(key, names, ", ")
-      # What follows the first sentence of these fields is a remark.
+      # Text after the first sentence of these fields is a remark.
       if (key != "Text" && key ~ /Shape|Dtype|Saves|Error/ && match(value, /[.] +[A-Za-z]/)) {
         field[id, "Special"] = field[id, "Special"] (field[id, "Special"] == "" ? "" : " ") trim(substr(value, RSTART + 1))
         value = substr(value, 1, RSTART)
@@ -224,7 +224,7 @@ rows() {  # rows page|names
       first = field[calls[id], "Text"]
       if (first != "" && first != text) text = text (text == "" ? "" : ": ") first
     }
-    # What follows the first sentence, or a semicolon in it, is about special values.
+    # Text after the first sentence, or after a semicolon in it, is about special values.
     at = match(text, /[.;:] +[A-Za-z]/)
     if (match(text, /\. +/)) { first = substr(text, 1, RSTART - 1); rest = substr(text, RSTART + RLENGTH) } else { first = text; rest = "" }
     special = trim(rest)

@@ -75,7 +75,7 @@ struct problem {
 };
 
 // lines: manual, natural
-/// Where the elements of the Jacobian are: rows of 15 elements for each of the 2 p errors, rows of one for the weights.
+/// The places of the elements of the Jacobian: rows of 15 elements for each of the 2 p errors, rows of one for the weights.
 [[gnu::noinline]] void structure(const problem& in, int* rows, int* columns) {
   const int n = static_cast<int>(in.n), m = static_cast<int>(in.m), p = static_cast<int>(in.p);
   for (int i = 0; i < 2 * p; ++i) rows[i] = 15 * i;

@@ -1,4 +1,4 @@
-// bench/gradbench/search.hpp — what particle and saddle share: gradient descent, and derivatives by differences.
+// bench/gradbench/search.hpp — the common part of particle and saddle: gradient descent, and derivatives by differences.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -21,7 +21,7 @@ T length_of(const place<T, N>& x) {
   return sqrt(square);
 }
 
-/// Where f is least, by steps against its gradient: ten successes in a row double the rate, a failure halves it. gradient(f, x) is that of
+/// The place where f is least, by steps against its gradient: ten successes in a row double the rate, a failure halves it. gradient(f, x) is that of
 /// f. The same steps as GradBench's, so that the results are.
 template <class F, class G, class T, std::size_t N>
 place<T, N> least(const F& f, const G& gradient, place<T, N> x) {

@@ -1,4 +1,4 @@
-// bench/loops/main.cpp — what a step of a loop costs beside its arithmetic, and a GRU by scan beside one region for each letter.
+// bench/loops/main.cpp — the cost of a step of a loop beside its arithmetic, and a GRU by scan beside one region for each letter.
 // SPDX-License-Identifier: BSL-1.0
 //
 //   bench.loops [--smoke] [steps | mpc | gru]

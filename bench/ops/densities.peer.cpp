@@ -19,7 +19,7 @@ void brief(ops::table& t, const char* name, F) {
 
 }  // namespace
 
-// What depends on the parameters alone is a constant here; ebb's functions take the parameters as constants, too.
+// Terms of the parameters alone are constants here; ebb's functions take the parameters as constants, too.
 void ops::peers_of_densities(table& t) {
   brief(t, "normal_lpdf", [](auto x) { return -0.5 * centred(x) * centred(x) - (std::log(2.0) + half_log_two_pi); });
   brief(t, "lognormal_lpdf", [](auto x) {

@@ -1,4 +1,4 @@
-// bench/ops/factors.cpp — what the target ebb::lapack saves: functions of large matrices without it and with it, on one thread.
+// bench/ops/factors.cpp — savings by the target ebb::lapack: functions of large matrices without it and with it, on one thread.
 // SPDX-License-Identifier: BSL-1.0
 #include "factors.hpp"
 

@@ -11,7 +11,7 @@
 
 namespace ops {
 
-/// What a loop reads and writes. Restricted pointers: the compiler vectorizes what it can.
+/// The arrays that a loop reads and writes. Restricted pointers: the compiler vectorizes what it can.
 using read = const float* __restrict;
 using write = float* __restrict;
 

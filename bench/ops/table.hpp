@@ -1,4 +1,4 @@
-// bench/ops/table.hpp — what is timed: kernels of an op on arrays, by who wrote them; and the list that all files add theirs to.
+// bench/ops/table.hpp — the list of candidates that are timed, to which all files add theirs: kernels of an op on arrays, by author.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

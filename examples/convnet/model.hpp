@@ -34,7 +34,7 @@ struct moments {
                            (narrow, variance_a), (narrow, variance_b), (wide, variance_c), (wide, variance_d));
 };
 
-/// The network with a batch norm of one's own: norm(y, layer, mean, variance) uses the moments or notes them.
+/// The network with any batch norm: norm(y, layer, mean, variance) uses the moments or notes them.
 constexpr auto layers = [](auto net, auto& m, auto images, auto norm) {
   const auto block = [&](auto x, auto l, auto& mean, auto& variance) {
     return ebb::relu(norm(ebb::conv2d<ebb::conv{.padding = 1}>(x, l.weight), l, mean, variance));

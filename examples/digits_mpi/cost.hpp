@@ -1,4 +1,4 @@
-// examples/digits_mpi/cost.hpp — what an exchange of gradients costs: a model of latency and bandwidth, and the two measured.
+// examples/digits_mpi/cost.hpp — the cost of an exchange of gradients: a model of latency and bandwidth, and the two measured.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

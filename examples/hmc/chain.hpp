@@ -1,4 +1,4 @@
-// examples/hmc/chain.hpp — what draws of a Markov chain say: mean, deviation, effective size, histogram.
+// examples/hmc/chain.hpp — statistics of the draws of a Markov chain: mean, deviation, effective size, histogram.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -35,7 +35,7 @@ constexpr auto cost_of = [](auto s, auto u) {
   const auto upright = 1 - ebb::cos(s[2]);
   return 2 * upright + 0.5 * s[0] * s[0] + 0.02 * s[1] * s[1] + 0.02 * s[3] * s[3] + 0.01 * ebb::square(ebb::tanh(u));
 };
-/// What a plan costs from a state on. The step is compiled once, forwards and backwards.
+/// The cost of a plan from a state on. The step is compiled once, forwards and backwards.
 constexpr auto cost = [](auto us, auto s, auto pole) {
   const auto [end, costs] = ebb::scan([](auto now, auto u, auto mass) {
     const auto next = stepped(now, u, mass);

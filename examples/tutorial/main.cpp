@@ -98,7 +98,7 @@ void new_shapes(bool dynamic) {
 }
 
 void options(const model& m, const ebb::tensor<float, 10>& x) {
-  heading("with options of one's own");
+  heading("with options of the user's");
   ebb::zero_grad(m.w, m.b);
   const ebb::compiled_autograd::enable scope({.fullgraph = true, .compiler = [](const ebb::captured_graph& g) {
     std::printf("%s has %d equations\n", g.name().c_str(), g.equations().size());

@@ -18,7 +18,7 @@ std::string passes_said;
 void keep_passes(ebb::log_topic t, std::string_view s) {
   if (t == ebb::log_topic::passes) passes_said += s;
 }
-/// What is said of passes while f runs.
+/// The log of passes while f runs.
 std::string passes_of(auto&& f) {
   passes_said = "";
   ebb::set_log_sink(keep_passes);

@@ -1,4 +1,4 @@
-// test/dual/dual.fail.cpp — what duals refuse.
+// test/dual/dual.fail.cpp — calls that duals refuse.
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1
 #include <ebb/ebb.hpp>

@@ -68,7 +68,7 @@ struct unrolled_loss {
   }
 };
 
-/// What is carried, with the steps written out.
+/// The carries, with the steps written out.
 template <int Steps>
 struct unrolled_cells {
   constexpr auto operator()(auto h, auto c, auto x, auto gate, auto w, auto b) const {

@@ -8,7 +8,7 @@
 
 namespace test {
 
-/// An operand of a product is made from an array by up to four slices, permutations, reshapes and broadcasts. What a product gives is
+/// An operand of a product is made from an array by up to four slices, permutations, reshapes and broadcasts. Its result is
 /// turned, reshaped, joined with others, placed within zeros, or a result. Now and then something else reads an operand, too.
 class random_product_maker {
  public:

@@ -39,7 +39,7 @@ TEST_CASE("the stages of a function and of its region are as approved") {
   CHECK(ebb::to_string<stages::planned, X, W>(ebb::compile(g)).starts_with("step 0: a loop over [n, 64]\n"));
 }
 
-/// What passes make at run time is what they made of the constant, and valid all the way.
+/// Passes make the same at run time as of the constant, and each graph on the way is valid.
 template <class... A>
 void check_last_stage(auto h) {
   const test::watched_stages outside;

@@ -1,4 +1,4 @@
-// test/explain/explain.fail.cpp — what ebb::explain refuses.
+// test/explain/explain.fail.cpp — calls that ebb::explain refuses.
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1
 #include <ebb/ebb.hpp>

@@ -1,4 +1,4 @@
-// test/interop/dlpack.fail.cpp — what from_dlpack and to_dlpack refuse at compile time.
+// test/interop/dlpack.fail.cpp — calls that from_dlpack and to_dlpack refuse at compile time.
 // SPDX-License-Identifier: BSL-1.0
 // covers: dlpack.hpp
 // ERRORS: 1

@@ -69,7 +69,7 @@ std::vector<std::string> names_in(const ebb::safetensors& file) {
   return names;
 }
 
-/// What make.py puts into its file.
+/// The arrays that make.py puts into its file.
 auto contents_of_by_python(auto&& f) {
   using ebb::with_name;
   const tensor<float, 2, 3> weight{1, 2.5f, -3, 4, 5, 1.f / 3};

@@ -1,4 +1,4 @@
-// test/io/safetensors.fail.cpp — what has no place in a file of arrays.
+// test/io/safetensors.fail.cpp — types that have no place in a file of arrays.
 // SPDX-License-Identifier: BSL-1.0
 // ERRORS: 1
 #include <ebb/ebb.hpp>

@@ -13,7 +13,7 @@ static_assert(std::is_trivially_copyable_v<lanes<bool>> && std::is_trivially_cop
 static_assert(std::is_trivial_v<lanes<float>> && std::is_trivial_v<lanes<ebb::bfloat16>>);
 static_assert(std::is_convertible_v<lanes<double>::mask, lanes<bool>> && std::is_convertible_v<lanes<bool>, lanes<double>::mask>);
 
-// What the target has is what lanes offer; lane.hpp computes the rest.
+// Lanes offer the instructions that the target has; lane.hpp computes the rest.
 template <class V>
 constexpr bool rounds = requires(V x) { V::floor(x), V::rint(x); };
 template <class V>

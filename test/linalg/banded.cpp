@@ -11,7 +11,7 @@ using bands = ebb::op::of_bands;
 
 constexpr auto factor = [](auto a) { return ebb::banded_cholesky(a); };
 
-/// A lower triangle from its band, and the band of a matrix, which is 0 outside of it. What lies outside of the matrix is not read.
+/// A lower triangle from its band, and the band of a matrix, which is 0 outside of it. Elements outside of the matrix are not read.
 long_numbers dense(std::size_t r, std::size_t n, const long double* band) {
   long_numbers a(n * n);
   for (std::size_t k = 0; k < r; ++k)

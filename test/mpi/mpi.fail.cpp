@@ -1,4 +1,4 @@
-// test/mpi/mpi.fail.cpp — what ebb refuses beside MPI.
+// test/mpi/mpi.fail.cpp — calls that ebb refuses beside MPI.
 // SPDX-License-Identifier: BSL-1.0
 // covers: communicator.hpp broadcast.hpp all_reduce.hpp data_parallel.hpp
 // ERRORS: 1

@@ -1,4 +1,4 @@
-// test/pass/hoist.cpp — what is hoisted out of loops and what stays, and that no bit changes.
+// test/pass/hoist.cpp — equations that are hoisted out of loops and equations that stay, and that no bit changes.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/pass/hoist.hpp>
 

@@ -26,7 +26,7 @@ graph built(auto f) {
     return f(b, x, y, u, s, t);
   });
 }
-/// What relax makes of a graph, without the lines of arguments.
+/// The graph that relax makes, without the lines of arguments.
 std::string relaxed_text(const graph& before) {
   const graph after = ebb::relax(before);
   CHECK(test::error_text(after) == "");

@@ -56,7 +56,7 @@ class rule {
     for (int i = 0; i < n.stores.count; ++i) r.push(owner(p_.stores[n.stores.first + i].buffer));
     return r;
   }
-  /// What is not by block lasts from the first step of the blocks to the last one, and no step hands it over.
+  /// A buffer that is not by block lasts from the first step of the blocks to the last one, and no step hands it over.
   void outlives_blocks(int b) {
     const int from = p_.blocks.first, to = from + p_.blocks.count - 1;
     through_.push(!ebb::detail::is_by_block(p_.buffers[b]) && first_[b] <= to && last_[b] >= from);
@@ -95,7 +95,7 @@ class rule {
     return band_of(last_[from]) < band_of(first_[to]) ||
            (last_[from] == first_[to] && !gone_[from] && !made_[to] && is_in_place(p_.steps[first_[to]], from, to) && is_read_by_one_of_its_band(from));
   }
-  /// What is computed in a band is read by rows, as it is written; what was there before may be read whole, once for each part of the band.
+  /// A value that a band computes is read by rows, as it is written; an older one may be read whole, once for each part of the band.
   bool is_read_by_one_of_its_band(int b) const {
     const int band = band_of(last_[b]);
     if (p_.buffers[b].is != role::argument && band_of(first_[b]) == band) return true;

@@ -61,7 +61,7 @@ class plan_simulation {
     return x.is == role::temporary && p_.places[x.number].rows == ebb::row_use::within;
   }
   bool touches(int b, int block, int cell) const { return block < 0 || p_.buffers[b].rows == ebb::row_use::none || cell == block; }
-  /// What is stored for rows `cell` of b.
+  /// The value that is stored for rows `cell` of b.
   int& stored(int b, int cell) { return memory_.try_emplace({memory_of(b), is_one_cell(b) ? 0 : cell}, -1).first->second; }
 
   void put(int b, int block) {

@@ -1,4 +1,4 @@
-// test/sparse/steps.cpp — what the results of loops depend on: random loops, and loops, conditions and zeros whose sets are known exactly.
+// test/sparse/steps.cpp — the elements that the results of loops depend on: random loops, and loops, conditions and zeros whose sets are known exactly.
 // SPDX-License-Identifier: BSL-1.0
 // covers: known.hpp element_sets.hpp
 #include <ebb/functional.hpp>

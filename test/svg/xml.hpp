@@ -9,7 +9,7 @@
 
 namespace test {
 
-/// What is wrong with a document of elements, attributes and text, or nothing: tags that do not match, attributes without quotes or given
+/// The first error of a document of elements, attributes and text, or nothing: tags that do not match, attributes without quotes or given
 /// twice, a bare < or &, bytes below the space, a second root.
 inline std::string error_in_xml(std::string_view s) {
   std::vector<std::string> open;

@@ -76,7 +76,7 @@ inline constexpr int code_of_policy<backward_pass_autocast<P...>> =
     sizeof...(P) == 1 || ((code_of_one_policy<P> != 0) || ...) ? std::max({0, code_of_one_policy<P>...}) : (is_context<P> && ...) ? 0 : 185;
 template <class Own, class... Other>
 inline constexpr int code_of_policy<backward_policies<Own, Other...>> = std::max({code_of_one_policy<Own>, code_of_one_policy<Other>...});
-/// A class, named where the user calls: deeper its sentence would stand far from there.
+/// A class, so that it can be named where the user calls: named deeper, its sentence would be printed far from the user's line.
 template <class Policy>
 struct refuse_policy {
   template <class Entry>

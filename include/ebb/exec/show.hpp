@@ -146,7 +146,7 @@ void print(program_function<Spec> f) {
   if constexpr (code == 0) std::fputs(to_string<Stage, A...>(f).c_str(), stdout);
 }
 
-/// The same as a picture for Graphviz; equations that share a loop stand in one box.
+/// The same as a picture for Graphviz; equations that share a loop are in one box.
 template <class... A, class Spec>
 std::string to_dot(program_function<Spec>) {
   constexpr int code = detail::code_of<Spec, A...>();

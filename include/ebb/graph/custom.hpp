@@ -7,8 +7,8 @@
 //   operands    arguments | values | saved values
 //   sub-graph   saved values, cotangents of the values -> cotangents of the arguments; -1 for an argument that gets none
 //   attr[0]     the number of arguments, and the number of values
-// Its results, equations of kind result, stand for the values: equations that use the function read the results. So a cotangent meets the
-// custom equation before it meets the equations that computed the value, and goes on through the sub-graph: see pass/custom.hpp. The custom
+// Equations that use the function read its results, equations of kind result, in place of the values. So a cotangent meets the custom
+// equation before it meets the equations that computed the value, and goes on through the sub-graph: see pass/custom.hpp. The custom
 // equation computes nothing: the last pass replaces each result by its value, see `without_customs`, and equations that only the custom
 // equation named are pruned.
 // A saved value is an ordinary value: a second derivative goes on through the equations that computed it. If a saved value is a value of

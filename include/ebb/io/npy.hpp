@@ -34,7 +34,7 @@ constexpr std::string_view npy_name(dtype d) {
 template <class T>
 concept npy_element = element<T> && !npy_name(dtype_of<T>).empty();
 
-static_assert(std::endian::native == std::endian::little, "elements are written as they stand in memory");
+static_assert(std::endian::native == std::endian::little, "elements are written as they are in memory");
 
 /// The contents of a header, parsed from Python's notation: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
 struct npy_header {

@@ -18,7 +18,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-static_assert(std::endian::native == std::endian::little, "elements are read as they stand in the file");
+static_assert(std::endian::native == std::endian::little, "elements are read as they are in the file");
 
 template <class Leaf>
 inline constexpr bool is_tensor = false;

@@ -60,7 +60,7 @@ EBB_INLINE vector<T> chosen(const vector<T> (&x)[static_cast<std::size_t>(Step)]
   }
 }
 
-/// Every second or third element from p on. Elements behind the last one are not accessed.
+/// Every second or third element from p on. Elements after the last one are not accessed.
 template <int Step, class T>
 EBB_INLINE vector<T> every(const T* p) {
   constexpr int n = count_of<T>, end = (Step - 1) * (n - 1);

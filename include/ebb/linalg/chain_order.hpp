@@ -7,7 +7,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// Where the product of neighbours among N factors is cut in two.
+/// The places where the product of neighbours among N factors is cut in two.
 ///
 /// [note: order of a chain of products]
 /// If all extents are known while tracing, the cheapest of all orders that multiply neighbours is taken, see [note: cost of a product]; of
@@ -39,7 +39,7 @@ class chain_order : product_cost {
     for (int first = 0; first < N; ++first) kept[first][first + 1] = letters_[first];
     for (int count = 2; count <= N; ++count)
       for (int first = 0, end = count; end <= N; ++first, ++end) {
-        // Between neighbours stands the letter that they contract.
+        // Neighbours share the letter that they contract.
         const std::uint64_t inner = std::uint64_t{1} << (end - 1);
         kept[first][end] = (kept[first][end - 1] | letters_[end - 1]) & ~inner;
         const auto cost = [&](int cut) {

@@ -116,7 +116,7 @@ EBB_INLINE void count_before(const Int* keys, std::size_t n, std::size_t first, 
   for (std::size_t j = first + sizeof...(R) * width; j < n; ++j) (later(simd::all(keys[j]), R), ...);
   (simd::store(ranks + first + R * width, count[R]), ...);
 }
-/// The number of elements before each of n; zeros and more behind them, up to a whole register.
+/// The number of elements before each of n; zeros and more follow them, up to a whole register.
 template <class Int>
 inline void rank_all(const Int* keys, std::size_t n, Int* ranks) {
   constexpr std::size_t width = simd::count_of<Int>;

@@ -203,7 +203,7 @@ constexpr distinct_results distinct_backward(const graph& half) {
 template <bool Watched = false>
 constexpr graph lowered(const graph& g, part_of_region part = part_of_region::none) {
   graph r = unpack(hoist(lower(g)));
-  r.brings = {};  // its work is done: constants that are emitted shall not name it
+  r.brings = {};  // it has run: constants that are emitted need not name it
   note_stage<Watched>(stage::lowered, r, part);
   return r;
 }

@@ -32,8 +32,8 @@
 //   1, -1      registers are loaded, or loaded and reversed, by any number of loops
 //   2, 3       adjacent registers are loaded, and lanes chosen from them: see [note: every third element]. Two loops may do that: a copy
 //              would read as much, and write. Components of 3 numbers, see [note: components], are read so.
-//   others     a column, x[:, i]: elements are loaded one by one, as a copy would load them. One loop may do that. None does behind a
-//              permutation: a copy of a transpose reads each line of the cache once, by tiles, and takes less time than such a loop.
+//   others     a column, x[:, i]: elements are loaded one by one, as a copy would load them. One loop may do that, unless a
+//              permutation precedes it: a copy of a transpose reads each line of the cache once, by tiles, and takes less time.
 // If more loops read it, it is copied, and so is a permutation on the way to it: that one gives all components at once.
 // An element that is repeated along the last axis, x - x[:, 0:1], is read once for each row, with any strides.
 // A loop that computes a piece writes it likewise, with or without the axis of a stack, if only loops over its own shape read it besides.
@@ -242,7 +242,7 @@ constexpr bool find_view(const graph& g, int k, auto&& shows, plan_view& v) {
   return true;
 }
 
-/// Whether the elements along axis a follow those along the axis b behind it with the same stride, so that both are one loop.
+/// Whether the elements along axis a follow those along the axis b after it with the same stride, so that both are one loop.
 constexpr bool continues_row(const graph& g, const shape& s, const plan_view& v, int a, int b) {
   extent_product row = v.along[b];
   return multiply(g.syms, row, s.e[b]) && row == v.along[a];
@@ -258,8 +258,8 @@ constexpr bool is_matrix_operand(const graph& g, const shape& s, const plan_view
 }
 /// Whether lanes take elements that far apart from adjacent ones in registers.
 constexpr bool is_short_step(const extent_product& step) { return step.is(2) || step.is(3); }
-/// Where lanes run if a loop reads an array of shape s with the strides of v: along the axes from `from` on, which are merged, with the
-/// stride of the axis `last`, the last one whose extent is not 1. Without such an axis `last` is -1.
+/// The axes along which lanes run if a loop reads an array of shape s with the strides of v: those from `from` on, which are merged, with
+/// the stride of the axis `last`, the last one whose extent is not 1. Without such an axis `last` is -1.
 struct lane_axes {
   int from = 0, last = -1;
 };
