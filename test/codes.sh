@@ -21,7 +21,8 @@ page() {
   cat <<'PAGE'
 # Errors
 
-All compile errors of the library, by code. Each is one sentence at the user's line; `test/*/*.fail.cpp` has a case for each. `bash test/codes.sh . --write` writes this list.
+All compile errors of the library, by code. Each is one sentence at the user's line; `test/*/*.fail.cpp` has a case for each.
+`bash test/codes.sh . --write` writes this list.
 
 | code | sentence | header |
 |---|---|---|

@@ -43,6 +43,10 @@ check() {
   grep -rnE '^ *# *define' include | grep -vE '# *define EBB_' | rule 'macros are called EBB_*'
   grep -rnE 'using namespace' include | rule 'no using namespace in headers'
   grep -rnE '.{141,}' include --include='*.?pp' | cut -c1-100 | rule 'at most 140 columns'
+  git ls-files '*.md' 2>/dev/null | xargs -r awk '
+    FNR == 1 { code = 0 }
+    /^ *```/ { code = !code }
+    !code && length($0) > 140 && !/^\|/ { print FILENAME ":" FNR }' | rule 'at most 140 columns, except code and tables'
   find include -name '*.hpp' | xargs awk '/^ *EBB_(ONCE|COLD).*{$/ && before ~ /^ *(template <|requires)/ { print FILENAME ":" FNR } { before = $0 }' |
     rule 'a template is not in the library ebb::compiled: neither EBB_ONCE nor EBB_COLD'
   local floor outside=()

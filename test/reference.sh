@@ -276,7 +276,7 @@ All functions that may be called on arrays, terms and variables, and the ops tha
 of its name: `<ebb/special.hpp>`.
 
 * Ops in italics have no function of their name: operators, other functions or derivatives apply them.
-* Shape: "broadcast" is that of the operands, broadcast. Extents that do not fit are refused: static ones by the compiler, others by the call.
+* Shape: "broadcast" is that of the operands, broadcast. The compiler refuses static extents that do not fit, the call others.
 * Dtype: "promoted" is the common one of the operands. bf16 and f16 are computed in float and rounded once, if nothing else is said.
 * Error is in units in the last place (ulp), in normal results. "exact" is the correctly rounded result.
 * Derivative: the gradients of the operands, where `g` is that of the result, `out` the result. They are ops too, and have derivatives.
