@@ -93,7 +93,7 @@ matrix() {
     /^(template|struct|constexpr|const|inline|static|auto|void|using|double|long|float|bool|int|std::|ebb::|test::|hyper_dual|\[\[)/ {
       if (!(previous ~ /^template/)) end_of_chunk()
       chunk_name = $0
-      sub(/ = .*/, "", chunk_name); sub(/\(.*/, "", chunk_name); sub(/[ {:;]*$/, "", chunk_name); sub(/.*[ *&]/, "", chunk_name)
+      sub(/ =( .*)?$/, "", chunk_name); sub(/\(.*/, "", chunk_name); sub(/[ {:;]*$/, "", chunk_name); sub(/.*[ *&]/, "", chunk_name)
       if ($0 ~ /^struct /) { chunk_name = $2; sub(/[{:;]*$/, "", chunk_name) }
       if (chunk_name !~ /^[A-Za-z_0-9]+$/) chunk_name = ""
     }

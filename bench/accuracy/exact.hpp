@@ -88,7 +88,8 @@ inline real digamma(real x) {
   real sum = 0;
   for (; x < 40; x += 1) sum -= 1 / x;
   const real r = 1 / (x * x);
-  return sum + std::log(x) - 0.5L / x - r * (1 / 12.0L - r * (1 / 120.0L - r * (1 / 252.0L - r * (1 / 240.0L - r * (1 / 132.0L - r * (691 / 32760.0L))))));
+  return sum + std::log(x) - 0.5L / x -
+         r * (1 / 12.0L - r * (1 / 120.0L - r * (1 / 252.0L - r * (1 / 240.0L - r * (1 / 132.0L - r * (691 / 32760.0L))))));
 }
 
 /// e^-a I_n(a): the series for a <= 40, else the asymptotic one.

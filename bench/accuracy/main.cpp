@@ -63,10 +63,12 @@ template <class T>
 std::vector<T> numbers() {
   using L = std::numeric_limits<T>;
   std::vector<T> out;
-  for (T x : {T(0), T(1), T(0.5), T(2), L::min(), L::denorm_min(), L::max(), L::infinity(), L::epsilon()}) out.push_back(x), out.push_back(-x);
+  for (T x : {T(0), T(1), T(0.5), T(2), L::min(), L::denorm_min(), L::max(), L::infinity(), L::epsilon()})
+    out.push_back(x), out.push_back(-x);
   out.push_back(L::quiet_NaN());
   if constexpr (sizeof(T) == 4) {
-    for (std::uint64_t b = 0; b < std::uint64_t{1} << 32; b += 42'949) out.push_back(ebb::lane::from_bits<T>(static_cast<std::uint32_t>(b)));
+    for (std::uint64_t b = 0; b < std::uint64_t{1} << 32; b += 42'949)
+      out.push_back(ebb::lane::from_bits<T>(static_cast<std::uint32_t>(b)));
   } else {
     std::mt19937_64 next(11);
     for (int i = 0; i < 100'000; ++i) {
@@ -86,8 +88,8 @@ void report(const row& r, const worst<T>& w, const char* over) {
   const bool fails = !(w.units <= bound);
   failures += fails;
   if (fails || !smoke)
-    std::printf("%-14s %-6s %9.3f  at %-15.9g of %.3g%s  %s\n", r.name, sizeof(T) == 4 ? "float" : "double", w.units, static_cast<double>(w.at), bound,
-                fails ? ": WRONG" : "", over);
+    std::printf("%-14s %-6s %9.3f  at %-15.9g of %.3g%s  %s\n", r.name, sizeof(T) == 4 ? "float" : "double", w.units,
+                static_cast<double>(w.at), bound, fails ? ": WRONG" : "", over);
 }
 template <class T>
 void some(const row& r, T (*f)(T)) {

@@ -52,8 +52,8 @@ inline bool measure_check(bool smoke, int rounds) {
   for (auto* v : {&checked, &unchecked, &cost}) std::sort(v->begin(), v->end());
   const auto middle = [](const std::vector<double>& v) { return v[v.size() / 2]; };
   std::printf("ns a segment of a backward; goal: at most 2 for the check of its context\n");
-  std::printf("%-20s %8.1f\n%-20s %8.1f\n%-20s %8.2f  %.2f..%.2f\n", "checked", middle(checked), "unchecked", middle(unchecked), "the check",
-              middle(cost), cost[cost.size() / 4], cost[cost.size() * 3 / 4]);
+  std::printf("%-20s %8.1f\n%-20s %8.1f\n%-20s %8.2f  %.2f..%.2f\n", "checked", middle(checked), "unchecked", middle(unchecked),
+              "the check", middle(cost), cost[cost.size() / 4], cost[cost.size() * 3 / 4]);
   return std::isfinite(middle(cost));
 }
 

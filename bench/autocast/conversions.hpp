@@ -26,7 +26,8 @@ bool measure_conversion(const char* what, std::size_t n, int rounds, double batc
 
   constexpr auto cast = ebb::compile([](auto a) { return ebb::cast<To>(a); });
   const auto r = in_turns([&] { cast(ebb::into(y), x); }, [&] { std::memcpy(to, source.data(), bytes); }, rounds, batch);
-  std::printf("%-20s %9zu %11.1f %11.1f  %6.3f  %.3f..%.3f\n", what, n, r.first * 1e6, r.second * 1e6, r.ratio, r.quarter, r.three_quarters);
+  std::printf("%-20s %9zu %11.1f %11.1f  %6.3f  %.3f..%.3f\n", what, n, r.first * 1e6, r.second * 1e6, r.ratio, r.quarter,
+              r.three_quarters);
   for (std::size_t i = 0; i < n; ++i)
     if (ebb::to_cell(y(i)) != ebb::to_cell(To(static_cast<float>(from[i])))) {
       std::printf("WRONG: element %zu\n", i);

@@ -194,7 +194,9 @@ void capture(session& s) {
         return gradients(k);
       }();
       const ebb::compiled_autograd::enable captured;
-      const auto same = [&] { return std::ranges::equal(gradients(k), want, [](const auto& a, const auto& b) { return ebb::all_equal(a, b); }); };
+      const auto same = [&] {
+        return std::ranges::equal(gradients(k), want, [](const auto& a, const auto& b) { return ebb::all_equal(a, b); });
+      };
       s.check(same() && same(), what, static_cast<std::size_t>(k));
     }
     const samples t(s.rounds(1), {[&] { return backwards(false); }, [&] { return backwards(true); }});

@@ -33,7 +33,9 @@ struct arrays {
   ebb::tensor<float, 128, 10> w2;
   ebb::tensor<float, 10> b2;
 
-  bool operator==(const arrays& o) const { return ebb::all_equal(w1, o.w1) && ebb::all_equal(b1, o.b1) && ebb::all_equal(w2, o.w2) && ebb::all_equal(b2, o.b2); }
+  bool operator==(const arrays& o) const {
+    return ebb::all_equal(w1, o.w1) && ebb::all_equal(b1, o.b1) && ebb::all_equal(w2, o.w2) && ebb::all_equal(b2, o.b2);
+  }
 };
 
 /// Parameters that are updated as soon as their gradient is complete.

@@ -142,7 +142,8 @@ void recorded(session& s) {
                      : ebb::grad(graphs[i].out, ebb::wrt(d.x), {.seeds = {d.seed}}).value();
     };
     const auto time = [&](bool creates) {
-      return nanoseconds(l, [&](std::size_t i) { graphs[i] = {}, graphs[i] = d.record(false); }, [&](std::size_t i) { gradient(i, creates); });
+      return nanoseconds(
+          l, [&](std::size_t i) { graphs[i] = {}, graphs[i] = d.record(false); }, [&](std::size_t i) { gradient(i, creates); });
     };
     const auto plain = [&](bool creates) {
       const ebb::compiled_autograd::disable scope;

@@ -55,13 +55,17 @@ void ops::peers_of_activation(table& t) {
     const auto y = tanh(x);
     return y * y;
   });
-  add<by_plain>(t, "squareplus", [](auto x) { return 0.5 * (x + sqrt(x * x + 4)); }, [](auto x) { return 0.5 + 0.5 * x / sqrt(x * x + 4); });
+  add<by_plain>(
+      t, "squareplus", [](auto x) { return 0.5 * (x + sqrt(x * x + 4)); }, [](auto x) { return 0.5 + 0.5 * x / sqrt(x * x + 4); });
 
   constexpr unsigned p = by_plain;
   add<p>(t, "relu", [](auto x) { return max(x, 0.0); }, [](auto x) { return select(x > 0.0, one(x), zero(x)); });
   add<p>(t, "relu6", [](auto x) { return min(max(x, 0.0), 6.0); }, [](auto x) { return select(abs(x - 3) < 3.0, one(x), zero(x)); });
-  add<p>(t, "leaky_relu", [](auto x) { return select(x > 0.0, x, 0.01 * x); }, [](auto x) { return select(x > 0.0, one(x), decltype(x)(0.01)); });
-  add<p>(t, "prelu", [](auto x) { return select(x > 0.0, x, 0.25 * x); }, [](auto x) { return select(x > 0.0, one(x), decltype(x)(0.25)); });
+  add<p>(
+      t, "leaky_relu", [](auto x) { return select(x > 0.0, x, 0.01 * x); },
+      [](auto x) { return select(x > 0.0, one(x), decltype(x)(0.01)); });
+  add<p>(
+      t, "prelu", [](auto x) { return select(x > 0.0, x, 0.25 * x); }, [](auto x) { return select(x > 0.0, one(x), decltype(x)(0.25)); });
   add<p>(t, "hardtanh", [](auto x) { return min(max(x, -1.0), 1.0); }, [](auto x) { return select(abs(x) < 1.0, one(x), zero(x)); });
   add<p>(t, "hardsigmoid", [](auto x) { return min(max(x + 3, 0.0), 6.0) / 6; },
          [](auto x) { return select(abs(x) < 3.0, decltype(x)(1.0 / 6), zero(x)); });
@@ -69,6 +73,9 @@ void ops::peers_of_activation(table& t) {
          [](auto x) { return select(abs(x) < 3.0, (2 * x + 3) / 6, select(x > 0.0, one(x), zero(x))); });
   add<p>(t, "softshrink", [](auto x) { return select(x > 0.5, x - 0.5, select(x < -0.5, x + 0.5, decltype(x)(0.0))); },
          [](auto x) { return select(abs(x) > 0.5, one(x), zero(x)); });
-  add<p>(t, "hardshrink", [](auto x) { return select(abs(x) > 0.5, x, decltype(x)(0.0)); }, [](auto x) { return select(abs(x) > 0.5, one(x), zero(x)); });
-  add<p>(t, "threshold", [](auto x) { return select(x > 0.5, x, decltype(x)(0.0)); }, [](auto x) { return select(x > 0.5, one(x), zero(x)); });
+  add<p>(
+      t, "hardshrink", [](auto x) { return select(abs(x) > 0.5, x, decltype(x)(0.0)); },
+      [](auto x) { return select(abs(x) > 0.5, one(x), zero(x)); });
+  add<p>(
+      t, "threshold", [](auto x) { return select(x > 0.5, x, decltype(x)(0.0)); }, [](auto x) { return select(x > 0.5, one(x), zero(x)); });
 }

@@ -80,7 +80,9 @@ void ops::peers_of_arithmetic(table& t) {
   add<p, 2>(t, "fmax", [](auto x, auto y) { return max(x, y); }, [](auto x, auto y) { return first_if(x > y, x); });
   add<p, 2>(t, "fmin", [](auto x, auto y) { return min(x, y); }, [](auto x, auto y) { return first_if(x < y, x); });
   add<p, 2>(t, "where", [](auto x, auto y) { return select(x > 0.0, x, y); }, [](auto x, auto) { return first_if(x > 0.0, x); });
-  add<p>(t, "clamp", [](auto x) { return min(max(x, -1.0), 1.0); }, [](auto x) { return select(abs(x) > 1.0, decltype(x)(0.0), decltype(x)(1.0)); });
+  add<p>(
+      t, "clamp", [](auto x) { return min(max(x, -1.0), 1.0); },
+      [](auto x) { return select(abs(x) > 1.0, decltype(x)(0.0), decltype(x)(1.0)); });
   add<p>(t, "clamp_min", [](auto x) { return max(x, -1.0); }, [](auto x) { return select(x < -1.0, decltype(x)(0.0), decltype(x)(1.0)); });
   add<p>(t, "clamp_max", [](auto x) { return min(x, 1.0); }, [](auto x) { return select(x > 1.0, decltype(x)(0.0), decltype(x)(1.0)); });
 

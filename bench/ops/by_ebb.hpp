@@ -33,7 +33,9 @@ void add(table& t, const char* name, range first, F, range second = {0, 0}, rang
   if (Arity > 1) o.operands.push_back(second.low == second.high ? first : second);
   if (Arity > 2) o.operands.push_back(third.low == third.high ? first : third);
   o.value_f = [](const float* const* in, void* const* out, std::size_t n) { by_ebb<F>::template value<float, float>(in, out, n, all{}); };
-  o.value_d = [](const double* const* in, void* const* out, std::size_t n) { by_ebb<F>::template value<double, double>(in, out, n, all{}); };
+  o.value_d = [](const double* const* in, void* const* out, std::size_t n) {
+    by_ebb<F>::template value<double, double>(in, out, n, all{});
+  };
   o.gradient_f = [](const float* const* in, void* const* out, std::size_t n) { by_ebb<F>::gradient(in, out, n, all{}); };
   o.gradient_d = [](const double* const* in, void* const* out, std::size_t n) { by_ebb<F>::gradient(in, out, n, all{}); };
   t.ops.push_back(o);

@@ -24,13 +24,15 @@ void ops::convolution(session& s) {
   if (!s.wanted("conv2d")) return;
   for (const image_size& of : {image_size{1, 3, 16, 32}, {1, 16, 32, 28}, {1, 64, 64, 14}, {100, 1, 8, 8}, {100, 16, 32, 8}}) {
     const std::size_t pixels = of.side * of.side;
-    std::vector<float> x(of.batch * of.channels * pixels), w(of.filters * of.channels * 9), y(of.batch * of.filters * pixels), by_peer(y.size());
+    std::vector<float> x(of.batch * of.channels * pixels), w(of.filters * of.channels * 9), y(of.batch * of.filters * pixels),
+        by_peer(y.size());
     std::vector<float> dx(x.size()), dw(w.size());
     std::mt19937 engine(3);
     for (float& e : x) e = std::uniform_real_distribution<float>(-1, 1)(engine);
     for (float& e : w) e = std::uniform_real_distribution<float>(-1, 1)(engine);
     const planes in(x.data(), of.batch, of.channels, of.side, of.side), weights(w.data(), of.filters, of.channels, 3, 3);
-    std::vector<candidate> all{{"ebb", [&] { convolved(ebb::into(planes_out(y.data(), of.batch, of.filters, of.side, of.side)), in, weights); }}};
+    std::vector<candidate> all{
+        {"ebb", [&] { convolved(ebb::into(planes_out(y.data(), of.batch, of.filters, of.side, of.side)), in, weights); }}};
     all[0].run();
     std::unique_ptr<convolution_peer> peer;
     const std::string name = "conv2d " + std::to_string(of.channels) + "->" + std::to_string(of.filters) + ", " + std::to_string(of.side);
@@ -41,9 +43,11 @@ void ops::convolution(session& s) {
       all.push_back({"oneDNN", [&] { peer->run(); }});
     }
     s.measure(name, of.batch == 1 ? "x 1" : "x 100", "float", static_cast<double>(of.batch), all);
-    s.measure(name, of.batch == 1 ? "grad x 1" : "grad x 100", "float", static_cast<double>(of.batch), {{"ebb", [&] {
-                slopes(ebb::into(planes_out(dx.data(), of.batch, of.channels, of.side, of.side), planes_out(dw.data(), of.filters, of.channels, 3, 3)),
-                       in, weights);
-              }}});
+    s.measure(name, of.batch == 1 ? "grad x 1" : "grad x 100", "float", static_cast<double>(of.batch),
+              {{"ebb", [&] {
+                  slopes(ebb::into(planes_out(dx.data(), of.batch, of.channels, of.side, of.side),
+                                   planes_out(dw.data(), of.filters, of.channels, 3, 3)),
+                         in, weights);
+                }}});
   }
 }

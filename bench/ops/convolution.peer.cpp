@@ -25,9 +25,10 @@ convolution_peer::convolution_peer(const image_size& of, const float* x, const f
   const dnnl::memory::dims xs{extent(of.batch), extent(of.channels), extent(of.side), extent(of.side)};
   const dnnl::memory::dims ws{extent(of.filters), extent(of.channels), 3, 3};
   const dnnl::memory::dims ys{extent(of.batch), extent(of.filters), extent(of.side), extent(of.side)};
-  const dnnl::memory::desc plain_x(xs, type, tag::nchw), plain_w(ws, type, tag::oihw), any_w(ws, type, tag::any), plain_y(ys, type, tag::nchw);
-  const dnnl::convolution_forward::desc how(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_auto, plain_x, any_w, plain_y, {1, 1},
-                                            {1, 1}, {1, 1});
+  const dnnl::memory::desc plain_x(xs, type, tag::nchw), plain_w(ws, type, tag::oihw), any_w(ws, type, tag::any),
+      plain_y(ys, type, tag::nchw);
+  const dnnl::convolution_forward::desc how(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_auto, plain_x, any_w, plain_y,
+                                            {1, 1}, {1, 1}, {1, 1});
   const dnnl::convolution_forward::primitive_desc chosen(how, parts_->engine);
   dnnl::memory weights(chosen.weights_desc(), parts_->engine), given(plain_w, parts_->engine, const_cast<float*>(w));
   dnnl::reorder(given, weights).execute(parts_->stream, given, weights);

@@ -49,7 +49,11 @@ void ops::peers_of_exponential(table& t) {
   });
   add(t, "log1mexp", [](auto x) { return log(-expm1(x)); }, [](auto x) { return -1 / expm1(-x); });
   add<by_all, 2>(t, "xlogy", [](auto x, auto y) { return x * log(y); }, [](auto x, auto y) { return pair<decltype(x)>{log(y), x / y}; });
-  add<by_all, 2>(t, "xlog1py", [](auto x, auto y) { return x * log1p(y); }, [](auto x, auto y) { return pair<decltype(x)>{log1p(y), x / (1 + y)}; });
+  add<by_all, 2>(
+      t, "xlog1py", [](auto x, auto y) { return x * log1p(y); },
+      [](auto x, auto y) {
+        return pair<decltype(x)>{log1p(y), x / (1 + y)};
+      });
   add(t, "entr", [](auto x) { return -x * log(x); }, [](auto x) { return -1 - log(x); });
   add(t, "logit", [](auto x) { return log(x / (1 - x)); }, [](auto x) { return 1 / (x * (1 - x)); });
   add(t, "logcosh", [](auto x) { return abs(x) + log1p(exp(-2 * abs(x))) - ln2; }, [](auto x) { return tanh(x); });

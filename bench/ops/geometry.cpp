@@ -24,7 +24,8 @@ void ops::geometry(table& t) {
   add_shaped_value<fours, fours>(t, "quaternion_conjugate", one, [](auto q) { return ebb::quaternion_conjugate(q); });
   add_shaped_value<fours, fours>(t, "quaternion_inverse", one, [](auto q) { return ebb::quaternion_inverse(q); });
   add_shaped_value<threes, fours>(t, "quaternion_log", one, [](auto q) { return ebb::quaternion_log(q); });
-  add_shaped_value<fours, threes, angles>(t, "quaternion_from_axis_angle", two, [](auto v, auto a) { return ebb::quaternion_from_axis_angle(v, a); });
+  add_shaped_value<fours, threes, angles>(t, "quaternion_from_axis_angle", two,
+                                          [](auto v, auto a) { return ebb::quaternion_from_axis_angle(v, a); });
   add_shaped_value<fours, threes>(t, "quaternion_from_euler", one, [](auto a) { return ebb::quaternion_from_euler<"ZYX">(a); });
   // Of rotation matrices, which are made of the operand.
   add_shaped_value<fours, fours>(t, "quaternion_from_matrix", one, [](auto q) {

@@ -99,7 +99,8 @@ inline void quaternion_of(const float* m, float* out) {
     return;
   }
   const int i = m[0] >= m[4] && m[0] >= m[8] ? 0 : m[4] >= m[8] ? 1 : 2, j = (i + 1) % 3, k = (i + 2) % 3;
-  const float s = std::sqrt(1 + m[4 * i] - m[4 * j] - m[4 * k]), r = 0.5f / s, w = (m[3 * k + j] - m[3 * j + k]) * r, sign = w < 0 ? -1.0f : 1.0f;
+  const float s = std::sqrt(1 + m[4 * i] - m[4 * j] - m[4 * k]), r = 0.5f / s, w = (m[3 * k + j] - m[3 * j + k]) * r,
+              sign = w < 0 ? -1.0f : 1.0f;
   out[0] = sign * w;
   out[i + 1] = sign * s / 2, out[j + 1] = sign * (m[3 * j + i] + m[3 * i + j]) * r, out[k + 1] = sign * (m[3 * k + i] + m[3 * i + k]) * r;
 }
@@ -175,7 +176,8 @@ void ops::peers_of_geometry(table& t) {
     for (int k = 0; k < 3; ++k) out[k + 1] = s * v[k];
   });
   add_each<3, 4>(t, "quaternion_from_euler", [](read a, write out) {
-    const float c = std::cos(a[0] / 2), s = std::sin(a[0] / 2), d = std::cos(a[1] / 2), u = std::sin(a[1] / 2), e = std::cos(a[2] / 2), v = std::sin(a[2] / 2);
+    const float c = std::cos(a[0] / 2), s = std::sin(a[0] / 2), d = std::cos(a[1] / 2), u = std::sin(a[1] / 2), e = std::cos(a[2] / 2),
+                v = std::sin(a[2] / 2);
     out[0] = c * d * e + s * u * v;
     out[1] = c * d * v - s * u * e;
     out[2] = c * u * e + s * d * v;

@@ -1,4 +1,4 @@
-// bench/ops/images.cpp — pools, grids, norms, positions and recurrent layers by ebb: the elements are the planes, lines or volumes of one image with rows of 64.
+// bench/ops/images.cpp — pools, grids, norms, positions and recurrent layers by ebb: planes, lines or volumes of an image with rows of 64.
 // SPDX-License-Identifier: BSL-1.0
 #include "table.hpp"
 

@@ -13,7 +13,8 @@ void ops::indexing(table& t) {
   add_shaped<of<512, 8>, of<64, 8>, at<512>>(t, "embedding <8>", signs, [](auto x, auto i) { return ebb::embedding<0>(x, i); });
   add_shaped<matrix, matrix, at<64, 64>>(t, "take_along_axis", signs, [](auto x, auto i) { return ebb::take_along_axis<1>(x, i); });
   add_shaped<matrix, matrix, matrix, at<64, 64>>(t, "scatter", both, [](auto x, auto u, auto i) { return ebb::scatter<1>(x, i, u); });
-  add_shaped<matrix, matrix, matrix, at<64, 64>>(t, "scatter_add", both, [](auto x, auto u, auto i) { return ebb::scatter_add<1>(x, i, u); });
+  add_shaped<matrix, matrix, matrix, at<64, 64>>(t, "scatter_add", both,
+                                                 [](auto x, auto u, auto i) { return ebb::scatter_add<1>(x, i, u); });
   add_shaped<matrix, matrix, matrix, at<64>>(t, "index_add", both, [](auto x, auto u, auto i) { return ebb::index_add<0>(x, i, u); });
   add_shaped<matrix, matrix, matrix, at<64>>(t, "index_copy", both, [](auto x, auto u, auto i) { return ebb::index_copy<0>(x, i, u); });
   add_shaped<of<64>, of<4096>, at<4096>>(t, "segment_sum", signs, [](auto x, auto i) { return ebb::segment_sum<64>(x, i); });

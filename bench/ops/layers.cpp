@@ -9,7 +9,8 @@ void ops::layers(table& t) {
   using matrix = of<64, 64>;
   using number = of<>;
   constexpr range one[] = {{-1, 1}}, two[] = {{-1, 1}, {-1, 1}}, three[] = {{-1, 1}, {-1, 1}, {-1, 1}};
-  constexpr range spread[] = {{-1, 1}, {-1, 1}, {0.5, 2}}, deviations[] = {{-1, 1}, {0.5, 2}}, parts[] = {{0.1, 1}, {0, 1}}, shares[] = {{-3, 3}, {0, 1}};
+  constexpr range spread[] = {{-1, 1}, {-1, 1}, {0.5, 2}}, deviations[] = {{-1, 1}, {0.5, 2}}, parts[] = {{0.1, 1}, {0, 1}},
+                  shares[] = {{-3, 3}, {0, 1}};
   add_shaped_value<of<64, 32>, matrix>(t, "glu", one, [](auto x) { return ebb::glu(x); });
   add_shaped_value<of<64, 32>, matrix>(t, "swiglu", one, [](auto x) { return ebb::swiglu(x); });
   add_shaped_value<of<64, 32>, matrix>(t, "geglu", one, [](auto x) { return ebb::geglu(x); });
@@ -22,12 +23,14 @@ void ops::layers(table& t) {
   add_shaped_value<number, matrix, at<64>>(t, "cross_entropy", one, [](auto x, auto i) { return ebb::cross_entropy(x, i); });
   add_shaped_value<number, matrix, at<64>>(t, "nll", one, [](auto x, auto i) { return ebb::nll(x, i); });
   add_shaped_value<number, matrix, at<64>>(t, "multi_margin", one, [](auto x, auto i) { return ebb::multi_margin(x, i); });
-  add_shaped_value<number, matrix, matrix, matrix>(t, "gaussian_nll", spread, [](auto x, auto y, auto v) { return ebb::gaussian_nll(x, y, v); });
+  add_shaped_value<number, matrix, matrix, matrix>(t, "gaussian_nll", spread,
+                                                   [](auto x, auto y, auto v) { return ebb::gaussian_nll(x, y, v); });
   add_shaped_value<number, matrix, matrix>(t, "margin_ranking", two, [](auto x, auto y) { return ebb::margin_ranking(x, y, 1, 0.1); });
   add_shaped_value<number, matrix, matrix>(t, "hinge_embedding", two, [](auto x, auto y) { return ebb::hinge_embedding(x, ebb::sign(y)); });
   add_shaped_value<number, matrix, matrix>(t, "cosine_embedding", two, [](auto x, auto y) { return ebb::cosine_embedding(x, y, 1); });
   add_shaped_value<number, matrix, matrix, matrix>(t, "triplet", three, [](auto a, auto p, auto n) { return ebb::triplet(a, p, n); });
-  add_shaped_value<number, matrix, matrix>(t, "multilabel_soft_margin", shares, [](auto x, auto y) { return ebb::multilabel_soft_margin(x, y); });
+  add_shaped_value<number, matrix, matrix>(t, "multilabel_soft_margin", shares,
+                                           [](auto x, auto y) { return ebb::multilabel_soft_margin(x, y); });
   add_shaped_value<number, matrix, matrix>(t, "focal", shares, [](auto x, auto y) { return ebb::focal(x, ebb::cast<float>(y > 0.5)); });
   add_shaped_value<number, matrix, matrix>(t, "dice", parts, [](auto p, auto y) { return ebb::dice(p, y); });
   add_shaped_value<number, matrix, matrix>(t, "info_nce", two, [](auto q, auto k) { return ebb::info_nce(q, k); });

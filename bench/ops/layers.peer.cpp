@@ -122,7 +122,8 @@ void losses(ops::table& t) {
   });
   add_mean(t, "margin_ranking", [](float x, float y) { return std::max(0.0f, 0.1f - (x - y)); });
   add_mean(t, "hinge_embedding", [](float x, float y) { return y > 0 ? x : std::max(0.0f, 1 - x); });
-  add_mean_of_rows(t, "cosine_embedding", [](read x, read y) { return 1 - dot(x, y) / std::sqrt((dot(x, x) + 1e-12f) * (dot(y, y) + 1e-12f)); });
+  add_mean_of_rows(t, "cosine_embedding",
+                   [](read x, read y) { return 1 - dot(x, y) / std::sqrt((dot(x, x) + 1e-12f) * (dot(y, y) + 1e-12f)); });
   ops::add_loop(t, "triplet", [](read a, read p, read n, write out) {
     float sum = 0;
     for (std::size_t i = 0; i < all; i += side) sum += std::max(0.0f, distance(a + i, p + i) - distance(a + i, n + i) + 1);

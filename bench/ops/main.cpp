@@ -41,7 +41,9 @@ void elementwise(ops::session& s, const ops::op& o, const std::vector<ops::peer>
     for (std::size_t j = 0; j < results; ++j) {
       if (all.empty()) by_first.emplace_back(out[j].data(), out[j].data() + room);
       else if (!o.truth) s.check(row, who, out[j].data(), by_first[j].data(), room);
-      else s.check(row, who, static_cast<const bool*>(pointers[j]), static_cast<const bool*>(static_cast<const void*>(by_first[j].data())), size);
+      else
+        s.check(row, who, static_cast<const bool*>(pointers[j]), static_cast<const bool*>(static_cast<const void*>(by_first[j].data())),
+                size);
     }
     all.push_back({who, [&operands, &pointers, f] { f(operands, pointers, size); }});
   };

@@ -32,7 +32,8 @@ struct on_matrix {
   template <class T>
   static void gradient(const T* const* in, void* const* out, std::size_t n) {
     static constexpr auto f = ebb::grad([](auto x) { return ebb::sum(ebb::square(F{}(x))); });
-    f(ebb::into(out_view<T>(static_cast<T*>(out[0]), rows_of_matrix, n / rows_of_matrix)), in_view<T>(in[0], rows_of_matrix, n / rows_of_matrix));
+    f(ebb::into(out_view<T>(static_cast<T*>(out[0]), rows_of_matrix, n / rows_of_matrix)),
+      in_view<T>(in[0], rows_of_matrix, n / rows_of_matrix));
   }
 };
 
@@ -40,7 +41,13 @@ struct on_matrix {
 template <int Rank, std::size_t Rows = rows_of_matrix, class F>
 void add_matrix(table& t, const char* name, range operand, F) {
   using k = on_matrix<Rank, Rows, F>;
-  t.ops.push_back({name, {operand}, false, &k::template value<float>, &k::template gradient<float>, &k::template value<double>, &k::template gradient<double>});
+  t.ops.push_back({name,
+                   {operand},
+                   false,
+                   &k::template value<float>,
+                   &k::template gradient<float>,
+                   &k::template value<double>,
+                   &k::template gradient<double>});
 }
 
 }  // namespace ops

@@ -130,10 +130,13 @@ void ops::peers_of_order(table& t) {
   });
   add_rows(t, "nansum", [](read x) { return reduced(x, columns, plus, number); });
   add_rows(t, "nanmean", [](read x) {
-    return reduced(x, columns, plus, number) / reduced(x, columns, plus, [](auto a) { return a == a ? each<decltype(a)>(1) : each<decltype(a)>(0); });
+    return reduced(x, columns, plus, number) /
+           reduced(x, columns, plus, [](auto a) { return a == a ? each<decltype(a)>(1) : each<decltype(a)>(0); });
   });
-  add_rows(t, "nanmax", [](read x) { return reduced(x, columns, larger, [](auto a) { return a == a ? a : each<decltype(a)>(-HUGE_VALF); }); });
-  add_rows(t, "nanmin", [](read x) { return reduced(x, columns, smaller, [](auto a) { return a == a ? a : each<decltype(a)>(HUGE_VALF); }); });
+  add_rows(t, "nanmax",
+           [](read x) { return reduced(x, columns, larger, [](auto a) { return a == a ? a : each<decltype(a)>(-HUGE_VALF); }); });
+  add_rows(t, "nanmin",
+           [](read x) { return reduced(x, columns, smaller, [](auto a) { return a == a ? a : each<decltype(a)>(HUGE_VALF); }); });
 
   const auto element = [&t]<int K>(const char* name, std::integral_constant<int, K>) {
     add_rows(t, name, [](read x) {

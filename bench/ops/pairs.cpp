@@ -46,7 +46,8 @@ void ops::pairs(table& t) {
   add_shaped_value<of<4096>, of<4096>, at<4096>>(t, "segment_softmax", one, [](auto x, auto i) { return ebb::segment_softmax<64>(x, i); });
   add_shaped_value<matrix, matrix, at<64>>(t, "index_fill", one, [](auto x, auto i) { return ebb::index_fill<0>(x, i, 0.5); });
   add_shaped_value<matrix, matrix, matrix, at<64>>(t, "index_put", two, [](auto x, auto u, auto i) { return ebb::index_put(x, u, i); });
-  add_shaped_value<matrix, matrix, matrix, at<64>>(t, "index_put_add", two, [](auto x, auto u, auto i) { return ebb::index_put_add(x, u, i); });
+  add_shaped_value<matrix, matrix, matrix, at<64>>(t, "index_put_add", two,
+                                                   [](auto x, auto u, auto i) { return ebb::index_put_add(x, u, i); });
   add_shaped_value<matrix, matrix, matrix, at<64, 64>>(t, "scatter_reduce", two, [](auto x, auto u, auto i) {
     return ebb::scatter_reduce<1, ebb::combination::amax>(x, i, u);
   });

@@ -223,7 +223,8 @@ inline constexpr unsigned by_plain = 1, by_mvec = 2, by_sleef = 4, by_all = 7;
 template <unsigned Who = by_all, int Arity = 1, class Value, class Slope>
 void add(table& t, const char* name, Value, Slope) {
   const auto each = [&]<class F>(F, bool gradient) {
-    if constexpr (Who & by_plain) t.peers.push_back({name, plain::name, gradient, &run_plain<float, F, Arity>, &run_plain<double, F, Arity>});
+    if constexpr (Who & by_plain)
+      t.peers.push_back({name, plain::name, gradient, &run_plain<float, F, Arity>, &run_plain<double, F, Arity>});
 #ifdef OPS_MVEC
     if constexpr ((Who & by_mvec) != 0)
       t.peers.push_back({name, mvec::name, gradient, &run<float, mvec, F, Arity>, &run<double, mvec, F, Arity>});

@@ -123,7 +123,8 @@ void ops::peers_of_matrices(table& t) {
   by_rows(t, "flip<1>", [](auto x, auto out, std::size_t i, std::size_t n) { std::reverse_copy(x, x + n, out + i * n); });
   by_rows(t, "roll<0>", [](auto x, auto out, std::size_t i, std::size_t n) { std::copy(x, x + n, out + (i + 5) % rows * n); });
   at_once(t, "concat<0>", [](auto x, auto out, std::size_t n) { std::copy(x, x + n, std::copy(x, x + n, out)); });
-  by_rows(t, "repeat_interleave<0, 2>", [](auto x, auto out, std::size_t i, std::size_t n) { std::copy(x, x + n, std::copy(x, x + n, out + 2 * i * n)); });
+  by_rows(t, "repeat_interleave<0, 2>",
+          [](auto x, auto out, std::size_t i, std::size_t n) { std::copy(x, x + n, std::copy(x, x + n, out + 2 * i * n)); });
   at_once(t, "pad<0, 1, 1>", [](auto x, auto out, std::size_t n) {
     const std::size_t columns = n / rows;
     std::fill(out, out + columns, 0);

@@ -100,7 +100,9 @@ void rows_of(session& s, std::size_t n, double plain1, double limit1, double pla
   run({"c1-relaxed", name_of<T>, n, plain1, limit1, 1.4}, false,
       [&] { relaxed_by_parameters(into(value, by_mu, by_sigma), mu, sigma, in); }, hand1, plain_1);
   run({"c2", name_of<T>, n, plain2, limit2, 3}, true, [&] { by_points(into(value, out), mu, sigma, in); }, hand2, plain_2);
-  run({"c2-relaxed", name_of<T>, n, plain2, limit2, 1.4}, true, [&] { relaxed_by_points(into(value, out), mu, sigma, in); }, hand2, plain_2);
+  run(
+      {"c2-relaxed", name_of<T>, n, plain2, limit2, 1.4}, true, [&] { relaxed_by_points(into(value, out), mu, sigma, in); }, hand2,
+      plain_2);
 }
 
 }  // namespace

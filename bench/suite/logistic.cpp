@@ -23,7 +23,8 @@ constexpr auto gradient = ebb::value_and_grad<0, 1>([](auto w, auto b, auto x, a
 template <int Half, class V, int... I>
 EBB_INLINE V pair_sums(V x, V y, std::integer_sequence<int, I...>) {
   constexpr int n = static_cast<int>(sizeof...(I));
-  return __builtin_shufflevector(x, y, (I & Half ? I + n : I)...) + __builtin_shufflevector(x, y, (I & Half ? (I ^ Half) + n : I ^ Half)...);
+  return __builtin_shufflevector(x, y, (I & Half ? I + n : I)...) +
+         __builtin_shufflevector(x, y, (I & Half ? (I ^ Half) + n : I ^ Half)...);
 }
 template <int Half, class T>
 EBB_INLINE simd::vector<T> row_sums(simd::vector<T>* x) {

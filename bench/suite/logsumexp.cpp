@@ -98,8 +98,10 @@ void rows_of(session& s, std::initializer_list<row> rows) {
 }  // namespace
 
 void logsumexp(session& s) {
-  rows_of<double>(s, {{"b", "double", 10, 59, 28.7, 1.4}, {"b", "double", 1000, 5.54e3, 817, 1.15}, {"b", "double", 100'000, 555e3, 84.9e3, 1.15}});
-  rows_of<float>(s, {{"b", "float", 10, 40.5, 17.8, 1.6}, {"b", "float", 1000, 3.58e3, 294, 1.2}, {"b", "float", 100'000, 360e3, 28.5e3, 1.2}});
+  rows_of<double>(
+      s, {{"b", "double", 10, 59, 28.7, 1.4}, {"b", "double", 1000, 5.54e3, 817, 1.15}, {"b", "double", 100'000, 555e3, 84.9e3, 1.15}});
+  rows_of<float>(
+      s, {{"b", "float", 10, 40.5, 17.8, 1.6}, {"b", "float", 1000, 3.58e3, 294, 1.2}, {"b", "float", 100'000, 360e3, 28.5e3, 1.2}});
 }
 
 }  // namespace suite

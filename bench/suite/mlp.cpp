@@ -54,8 +54,9 @@ struct network {
     pack(w, b);
     for (int i = 0; i < batch; i += 4)
       for (int k = 0; k < hidden; k += wide * width)
-        tile<4, wide, T>(inputs, x + i * inputs, inputs, 1, w1 + k, hidden, [&](int, int c) EBB_LAMBDA { return simd::load(b1 + k + c * width); },
-                         [&](int r, int c, auto v) EBB_LAMBDA { simd::store(&h[i + r][k + c * width], v); });
+        tile<4, wide, T>(
+            inputs, x + i * inputs, inputs, 1, w1 + k, hidden, [&](int, int c) EBB_LAMBDA { return simd::load(b1 + k + c * width); },
+            [&](int r, int c, auto v) EBB_LAMBDA { simd::store(&h[i + r][k + c * width], v); });
     for (int i = 0; i < batch * hidden; i += lane_count) lane::tanh(lanes<T>::load(h[0] + i)).store(h[0] + i);
     for (int i = 0; i < batch; i += tall)
       tile<tall, narrow, T>(hidden, h[i], hidden, 1, w2[0], padded, [&](int, int c) EBB_LAMBDA { return simd::load(b2 + c * width); },
@@ -147,8 +148,8 @@ void row_of(session& s, row r) {
   static network<T> net;
   const auto by_ebb = [&] { gradient(into(value, dw1, db1, dw2, db2), w1, b1, w2, b2, x, label); };
   const auto by_hand = [&] {
-    value = net.value_and_gradient(x.data(), label.data(), w1.data(), b1.data(), w2.data(), b2.data(), dw1.mutable_data(), db1.mutable_data(),
-                                   dw2.mutable_data(), db2.mutable_data());
+    value = net.value_and_gradient(x.data(), label.data(), w1.data(), b1.data(), w2.data(), b2.data(), dw1.mutable_data(),
+                                   db1.mutable_data(), dw2.mutable_data(), db2.mutable_data());
   };
   const auto by_plain = [&] {
     value = plain::mlp(x.data(), label.data(), w1.data(), b1.data(), w2.data(), b2.data(), dw1.mutable_data(), db1.mutable_data(),
@@ -157,10 +158,11 @@ void row_of(session& s, row r) {
 
   if (s.how != session::mode::count) {
     using exact = std::vector<long double>;
-    const exact lx(x.begin(), x.end()), lw1(w1.begin(), w1.end()), lb1(b1.begin(), b1.end()), lw2(w2.begin(), w2.end()), lb2(b2.begin(), b2.end());
+    const exact lx(x.begin(), x.end()), lw1(w1.begin(), w1.end()), lb1(b1.begin(), b1.end()), lw2(w2.begin(), w2.end()),
+        lb2(b2.begin(), b2.end());
     exact want_w1(w1.size()), want_b1(b1.size()), want_w2(w2.size()), want_b2(b2.size());
-    const long double want = plain::mlp<long double>(lx.data(), label.data(), lw1.data(), lb1.data(), lw2.data(), lb2.data(), want_w1.data(),
-                                                     want_b1.data(), want_w2.data(), want_b2.data());
+    const long double want = plain::mlp<long double>(lx.data(), label.data(), lw1.data(), lb1.data(), lw2.data(), lb2.data(),
+                                                     want_w1.data(), want_b1.data(), want_w2.data(), want_b2.data());
     const auto check = [&](const char* who) {
       s.check(r, who, "value", &value, &want, 1, 16);
       s.check(r, who, "gradient by w1", dw1.data(), want_w1.data(), w1.size(), 32);

@@ -153,9 +153,10 @@ template float logistic(const float*, const float*, const float*, float, float*,
 template double logistic(const double*, const double*, const double*, double, double*, double*);
 template long double logistic(const long double*, const long double*, const long double*, long double, long double*, long double*);
 template float mlp(const float*, const int*, const float*, const float*, const float*, const float*, float*, float*, float*, float*);
-template double mlp(const double*, const int*, const double*, const double*, const double*, const double*, double*, double*, double*, double*);
-template long double mlp(const long double*, const int*, const long double*, const long double*, const long double*, const long double*, long double*,
-                         long double*, long double*, long double*);
+template double mlp(const double*, const int*, const double*, const double*, const double*, const double*, double*, double*, double*,
+                    double*);
+template long double mlp(const long double*, const int*, const long double*, const long double*, const long double*, const long double*,
+                         long double*, long double*, long double*, long double*);
 template float cheap(const float*, const float*, float*, float*, std::size_t);
 template double cheap(const double*, const double*, double*, double*, std::size_t);
 

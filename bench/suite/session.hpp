@@ -98,8 +98,8 @@ class session {
   std::vector<result> results;
 
   static void print_head() {
-    std::printf("%-10s %-6s %8s %11s %11s %11s  %6s %-13s %5s  %10s %6s\n", "row", "type", "n", "ebb ns", "hand ns", "plain ns", "ebb/", "quartiles",
-                "goal", "plain/hand", "table");
+    std::printf("%-10s %-6s %8s %11s %11s %11s  %6s %-13s %5s  %10s %6s\n", "row", "type", "n", "ebb ns", "hand ns", "plain ns", "ebb/",
+                "quartiles", "goal", "plain/hand", "table");
   }
 
  private:
@@ -125,8 +125,8 @@ class session {
     return bench::repetitions([&](std::size_t n) { return seconds(f, n); }, batch);
   }
   static void print(const result& x) {
-    std::printf("%-10s %-6s %8zu %11.1f %11.1f %11.1f  %6.3f %.3f..%.3f", x.of.key, x.of.type, x.of.n, x.ebb, x.hand, x.plain, x.ratio, x.quarter,
-                x.three_quarters);
+    std::printf("%-10s %-6s %8zu %11.1f %11.1f %11.1f  %6.3f %.3f..%.3f", x.of.key, x.of.type, x.of.n, x.ebb, x.hand, x.plain, x.ratio,
+                x.quarter, x.three_quarters);
     if (x.of.goal > 0) std::printf(" %6.2f", x.of.goal);
     else std::printf(" %6s", "");
     std::printf("  %10.2f", x.plain / x.hand);

@@ -17,7 +17,8 @@ constexpr auto gradient = ebb::value_and_grad([](auto x) { return ebb::sum(ebb::
 template <bool Fused, class T>
 EBB_INLINE lanes<T> element(lanes<T> x, lanes<T>& dx) {
   using V = lanes<T>;
-  const V c = V::all(T(0.7)), d = V::all(T(0.1)), t = lane::tanh(Fused ? lane::fma(x, c, d) : x * c + d), e = lane::exp(-(x * x)), te = t * e;
+  const V c = V::all(T(0.7)), d = V::all(T(0.1)), t = lane::tanh(Fused ? lane::fma(x, c, d) : x * c + d), e = lane::exp(-(x * x)),
+          te = t * e;
   if constexpr (Fused) dx = lane::fma(e, lane::fma(-(c * t), t, c), -((x + x) * te));
   else dx = e * (V::all(1) - t * t) * c - (x + x) * te;
   return te;
@@ -85,9 +86,13 @@ void rows_of(session& s, std::initializer_list<row> rows) {
 }  // namespace
 
 void tanh_exp(session& s) {
-  rows_of<double>(s, {{"a", "double", 16, 250, 33.7, 1.3}, {"a", "double", 1000, 15.4e3, 1.85e3, 1.15}, {"a", "double", 100'000, 2.16e6, 185e3, 1.15},
+  rows_of<double>(s, {{"a", "double", 16, 250, 33.7, 1.3},
+                      {"a", "double", 1000, 15.4e3, 1.85e3, 1.15},
+                      {"a", "double", 100'000, 2.16e6, 185e3, 1.15},
                       {"a", "double", 10'000'000, 218e6, 18.7e6, 1.15}});
-  rows_of<float>(s, {{"a", "float", 16, 260, 14.3, 1.4}, {"a", "float", 1000, 16.3e3, 628, 1.2}, {"a", "float", 100'000, 2.06e6, 61.8e3, 1.2},
+  rows_of<float>(s, {{"a", "float", 16, 260, 14.3, 1.4},
+                     {"a", "float", 1000, 16.3e3, 628, 1.2},
+                     {"a", "float", 100'000, 2.06e6, 61.8e3, 1.2},
                      {"a", "float", 10'000'000, 207e6, 6.23e6, 1.2}});
   rows_of<double, false>(s, {{"a-unfused", "double", 1000, 0, 0, 1.05}, {"a-unfused", "double", 100'000, 0, 0, 1.05}});
   rows_of<float, false>(s, {{"a-unfused", "float", 1000, 0, 0, 1.05}, {"a-unfused", "float", 100'000, 0, 0, 1.05}});

@@ -44,8 +44,8 @@ inline bool measure_network(int rounds) {
   };
   one_program();
   two_regions();
-  const bool same = ebb::all_equal(w1.grad().value(), d1) && ebb::all_equal(b1.grad().value(), e1) && ebb::all_equal(w2.grad().value(), d2) &&
-                    ebb::all_equal(b2.grad().value(), e2);
+  const bool same = ebb::all_equal(w1.grad().value(), d1) && ebb::all_equal(b1.grad().value(), e1) &&
+                    ebb::all_equal(w2.grad().value(), d2) && ebb::all_equal(b2.grad().value(), e2);
 
   constexpr int calls = 20;
   std::vector<double> one, two, ratio;

@@ -68,5 +68,6 @@ inline void print_paper() {
                            network{"100 MB, 4 buckets", 100e6, 4, 100e-3}})
     for (const int ranks : {2, 4, 64, 1024})
       std::printf("%-28s %6d %14.3f %14.3f %14.3f\n", n.name, ranks, n.backward * 1e3,
-                  exchange_cost(cluster, ranks, n.bytes, n.buckets, false) * 1e3, exchange_cost(cluster, ranks, n.bytes, n.buckets, true) * 1e3);
+                  exchange_cost(cluster, ranks, n.bytes, n.buckets, false) * 1e3,
+                  exchange_cost(cluster, ranks, n.bytes, n.buckets, true) * 1e3);
 }

@@ -38,7 +38,8 @@ constexpr auto kernel = [](auto a, auto b, auto p) {
   const auto on_circle = distances(ebb::slice<1, 1>(a), ebb::slice<1, 1>(b));
   const auto size = ebb::exp(2 * p), of_length = -0.5 * ebb::exp(-2 * p);
   const auto trend = ebb::select<0, 0>(size) * ebb::exp(ebb::select<0, 1>(of_length) * in_years);
-  const auto season = ebb::select<0, 2>(size) * ebb::exp(ebb::select<0, 3>(of_length) * on_circle + ebb::select<0, 4>(of_length) * in_years);
+  const auto season =
+      ebb::select<0, 2>(size) * ebb::exp(ebb::select<0, 3>(of_length) * on_circle + ebb::select<0, 4>(of_length) * in_years);
   return trend + season + ebb::select<0, 5>(size) * ebb::exp(ebb::select<0, 6>(of_length) * in_years);
 };
 /// The kernel's matrix, with the noise on its diagonal: the pairs at distance 0.

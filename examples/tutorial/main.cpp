@@ -105,7 +105,8 @@ void options(const model& m, const ebb::tensor<float, 10>& x) {
     return ebb::backend::merge;
   }});
   m.loss(x).backward();
-  const ebb::hook_handle hook = m.b.register_hook([](const ebb::tensor<float, 10>& g) { std::printf("g = %g\n", static_cast<double>(g(0))); });
+  const ebb::hook_handle hook =
+      m.b.register_hook([](const ebb::tensor<float, 10>& g) { std::printf("g = %g\n", static_cast<double>(g(0))); });
   try {
     m.loss(x).backward();
   } catch (const ebb::error& e) {

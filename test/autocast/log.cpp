@@ -63,7 +63,8 @@ TEST_CASE("the casts of derivatives and of calls with into are logged") {
 }
 
 TEST_CASE("a region that a scope selects logs its casts once for each context") {
-  constexpr auto region = ebb::compile<ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>>>([](auto a) { return ebb::matmul(a, ebb::exp(a)); });
+  constexpr auto region =
+      ebb::compile<ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>>>([](auto a) { return ebb::matmul(a, ebb::exp(a)); });
   const listening here;
   region(w);
   CHECK(said.empty());

@@ -290,7 +290,9 @@ TEST_CASE("a refused backward changes nothing") {
   CHECK(after([&] { y.backward(); }) == "ebb::backward: a seed can be left out only for roots with one element; root 0 is f64[2]");
   CHECK(after([&] { y.backward(array{1, 2, 3}); }) == "ebb::backward: seed 0 is f64[3], its root is f64[2]");
   CHECK(after([&] { y.backward({1, 2, 3}); }) == "ebb::backward: seed 0 is f64[3], its root is f64[2]");
-  CHECK(after([&] { ebb::backward(y, {.seeds = {ebb::tensor<int, 2>{1, 2}}}); }) == "ebb::backward: seed 0 is i32[2], its root is f64[2]");  // SW-11
+  CHECK(after([&] {
+          ebb::backward(y, {.seeds = {ebb::tensor<int, 2>{1, 2}}});
+        }) == "ebb::backward: seed 0 is i32[2], its root is f64[2]");  // SW-11
   CHECK(after([&] { ebb::backward(y, {.seeds = {array{1, 1}, array{1, 1}}}); }) == "ebb::backward: 2 seeds for 1 root");
   CHECK(after([&] { ebb::backward(std::tuple(y, y), {.seeds = {array{1, 1}}}); }) == "ebb::backward: 1 seed for 2 roots");
   CHECK(after([&] { ebb::backward(total(y), {.inputs = ebb::input_list({})}); }).find("inputs is empty") != std::string::npos);

@@ -202,7 +202,8 @@ TEST_CASE("a region with declared contexts saves only arguments in each, and kee
   using low = ebb::autocast<ebb::bf16>;
   using matrix = ebb::tensor<float, 2, 2>;
   static constexpr auto inner = ebb::no_autocast([](auto a, auto b) { return ebb::tanh(ebb::matmul(ebb::sin(a), b)); });
-  static constexpr auto region = ebb::compile<ebb::ambient<ebb::off, low>>([](auto a, auto b) { return ebb::sum(ebb::matmul(inner(a, b), b)); });
+  static constexpr auto region =
+      ebb::compile<ebb::ambient<ebb::off, low>>([](auto a, auto b) { return ebb::sum(ebb::matmul(inner(a, b), b)); });
   const float more = 1 + 0x1p-9f;
   const auto run = [&](auto f, int inside) {
     const ebb::variable x(matrix{{more, more}, {0, 1}});
@@ -212,7 +213,8 @@ TEST_CASE("a region with declared contexts saves only arguments in each, and kee
     const int kept = static_cast<const ebb::node*>(y.history())->program->saved;
     {
       const ebb::context_switch other(1 - inside);
-      CHECK(test::says(raised([&] { y.backward(); }), {inside ? "was compiled for a call in ebb::autocast<ebb::bf16>" : "was compiled for a call in ebb::off"}));
+      CHECK(test::says(raised([&] { y.backward(); }),
+                       {inside ? "was compiled for a call in ebb::autocast<ebb::bf16>" : "was compiled for a call in ebb::off"}));
     }
     y.backward();
     return std::tuple(kept, y.item(), x.grad().value(), w.grad().value());

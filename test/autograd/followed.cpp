@@ -155,5 +155,6 @@ TEST_CASE("the casts of an expression are logged once for each context") {
   }
   ebb::set_log(ebb::log_topic::autocast, false);
   ebb::set_log_sink(before);
-  CHECK(said == "autocast: an expression of cos+matmul\n  forward    matmul operand 0 f32 -> f16\n  forward    matmul operand 1 f32 -> f16\n");
+  CHECK(said ==
+        "autocast: an expression of cos+matmul\n  forward    matmul operand 0 f32 -> f16\n  forward    matmul operand 1 f32 -> f16\n");
 }

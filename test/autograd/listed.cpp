@@ -33,7 +33,9 @@ TEST_CASE("concat and stack of a tuple or a std::array are those of its elements
     for (std::size_t i = 1; i < 3; ++i) list[i] = list[i - 1] * x;
     return ebb::stack<1>(list);
   };
-  constexpr auto mixed = [](auto x) { return ebb::concat<-1>(std::tuple(x, ebb::cast<float>(x), ebb::stack<0>(std::tuple(x(0), 2 * x(1))))); };
+  constexpr auto mixed = [](auto x) {
+    return ebb::concat<-1>(std::tuple(x, ebb::cast<float>(x), ebb::stack<0>(std::tuple(x(0), 2 * x(1)))));
+  };
   const rows_of_list x{2, 3};
   CHECK(ebb::all_equal(ebb::compile(powers)(x), table_of_list{{2, 4, 8}, {3, 9, 27}}));
   CHECK(ebb::all_equal(powers(x), table_of_list{{2, 4, 8}, {3, 9, 27}}));
@@ -43,7 +45,8 @@ TEST_CASE("concat and stack of a tuple or a std::array are those of its elements
   CHECK(ebb::all_equal(ebb::hvp(loss)(x, rows_of_list{1, 10}), rows_of_list{2, 20}));
   // In an autocast context narrow elements become the widest, as without a list.
   using context = ebb::autocast<ebb::bf16>;
-  constexpr auto joined = ebb::under<context>([](auto a) { return ebb::concat<0>(std::tuple(ebb::cast<ebb::bf16>(a), ebb::cast<float>(a))); });
+  constexpr auto joined =
+      ebb::under<context>([](auto a) { return ebb::concat<0>(std::tuple(ebb::cast<ebb::bf16>(a), ebb::cast<float>(a))); });
   CHECK(std::is_same_v<decltype(joined(x)), ebb::tensor<float, dyn>>);
 }
 

@@ -284,7 +284,9 @@ TEST_CASE("SW-21: the derivative by a result that is an argument passed on is re
   for (const bool captured : {false, true}) {
     const auto [d, z, c] = pair(x, y);
     const scalar later = d * z;
-    const auto how = [&](bool allow) { return ebb::grad_options{.retain_graph = true, .allow_unused = allow, .compiled_autograd = captured}; };
+    const auto how = [&](bool allow) {
+      return ebb::grad_options{.retain_graph = true, .allow_unused = allow, .compiled_autograd = captured};
+    };
     for (int turn = 0; turn < 2; ++turn) {
       for (const bool allow : {false, true})
         for (const scalar& root : {d, later})

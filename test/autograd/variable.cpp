@@ -141,7 +141,8 @@ TEST_CASE("any array may be assigned to a leaf, or set as its gradient") {
   CHECK(test::raised([&] { w.set_grad(var(array{1, 2, 3})); }) == "ebb::variable::set_grad: shape [3] was given for extents [2]");
   CHECK(test::raised([&] { var(x * 2).assign(x); }).find("only a leaf can be assigned to") != std::string::npos);
   CHECK(test::raised([&] { var(x * 2).set_grad(x); }) == "ebb::variable::set_grad: only a leaf can be given a gradient");
-  CHECK(test::raised([&] { var(x * 2).mutable_data(); }) == "ebb::variable::mutable_data: only a leaf can be written: a result keeps its value");
+  CHECK(test::raised([&] { var(x * 2).mutable_data(); }) ==
+        "ebb::variable::mutable_data: only a leaf can be written: a result keeps its value");
 #endif
   CHECK(ebb::all_equal(w.value(), array{9, 9}));
 
@@ -322,7 +323,8 @@ TEST_CASE("errors count operands and use the names of variables") {
   const std::string empty = "ebb::backward: inputs is empty: name at least one variable, or leave it out";
   CHECK(test::raised([&] { ebb::backward(ebb::sum(y), {.inputs = {}}); }) == empty);
   CHECK(test::raised([&] { ebb::backward(ebb::sum(y), {.inputs = ebb::wrt(std::vector<var>())}); }) == empty);
-  CHECK(test::raised([&] { ebb::grad(ebb::sum(y), ebb::wrt(std::vector<var>())); }) == "ebb::grad: wrt is empty: name at least one variable");
+  CHECK(test::raised([&] { ebb::grad(ebb::sum(y), ebb::wrt(std::vector<var>())); }) ==
+        "ebb::grad: wrt is empty: name at least one variable");
   CHECK_FALSE(x.grad().defined());
 
   var b(array{1, 2, 3});

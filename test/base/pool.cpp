@@ -40,7 +40,8 @@ TEST_CASE("a size class holds the size, and no more than twice of it") {
 TEST_CASE("blocks are aligned, separate, and writable to their last byte") {
   const limited limit(std::size_t{1} << 20);
   std::vector<std::pair<unsigned char*, std::size_t>> blocks;
-  for (std::size_t bytes : {std::size_t{1}, std::size_t{64}, std::size_t{65}, std::size_t{1024}, std::size_t{1025}, std::size_t{16384}, std::size_t{16385}, std::size_t{100'000}})
+  for (std::size_t bytes : {std::size_t{1}, std::size_t{64}, std::size_t{65}, std::size_t{1024}, std::size_t{1025}, std::size_t{16384},
+                            std::size_t{16385}, std::size_t{100'000}})
     for (int i = 0; i < 3; ++i) blocks.emplace_back(static_cast<unsigned char*>(ebb::take_block(bytes)), bytes);
   for (std::size_t b = 0; b < blocks.size(); ++b) std::memset(blocks[b].first, static_cast<int>(b), blocks[b].second);
   for (std::size_t b = 0; b < blocks.size(); ++b) {

@@ -11,7 +11,8 @@ namespace {
 using three = std::tuple<int, const char, double>;
 constexpr three values{1, 'b', 2.5};
 
-static_assert(ebb::detail::element_of<0>(values) == 1 && ebb::detail::element_of<1>(values) == 'b' && ebb::detail::element_of<2>(values) == 2.5);
+static_assert(ebb::detail::element_of<0>(values) == 1 && ebb::detail::element_of<1>(values) == 'b' &&
+              ebb::detail::element_of<2>(values) == 2.5);
 static_assert(std::is_same_v<decltype(ebb::detail::element_of<2>(std::declval<three&>())), double&>);
 static_assert(std::is_same_v<decltype(ebb::detail::element_of<1>(std::declval<three&>())), const char&>);
 static_assert([] {

@@ -61,7 +61,8 @@ TEST_CASE("a traced hook before a node with two outputs is a link, and is shown 
     ebb::backward(std::tuple(p, product(q, y)), {.seeds = {sample(n, 11), sample(n, 13)}});
     return std::vector<array>{x.grad().value(), y.grad().value()};
   }, true);
-  CHECK(test::in_order(test::shown_graph, {"call_hook_broadcast = ", "# pre_hook of mul+sub, traced", "call_hook_mul = ", "call_hook_add = "}));
+  CHECK(test::in_order(test::shown_graph,
+                       {"call_hook_broadcast = ", "# pre_hook of mul+sub, traced", "call_hook_mul = ", "call_hook_add = "}));
 }
 
 TEST_CASE("a traced hook after a node reads the node's gradients and writes those of its operands") {
@@ -73,7 +74,8 @@ TEST_CASE("a traced hook after a node reads the node's gradients and writes thos
     bend(p).backward(sample(n, 11));
     return std::vector<array>{x.grad().value(), y.grad().value()};
   }, true);
-  CHECK(test::in_order(test::shown_graph, {"call_hook_mul = ", "# pre_hook of mul, traced", "call_hook_add = ", "# post_hook of mul, traced"}));
+  CHECK(test::in_order(test::shown_graph,
+                       {"call_hook_mul = ", "# pre_hook of mul, traced", "call_hook_add = ", "# post_hook of mul, traced"}));
 }
 
 TEST_CASE("a traced hook after a node with one operand") {

@@ -251,7 +251,8 @@ TEST_CASE("a call has options of its own, which count whatever the scope around 
     CHECK(counts().hits == 2);
     x.register_hook([](const array&) {});
     const auto refused = [&](auto option) {
-      return test::says(test::raised([&] { ebb::grad(out, ebb::wrt(x), {.retain_graph = true, .compiled_autograd = option}); }), {"fullgraph"});
+      return test::says(test::raised([&] { ebb::grad(out, ebb::wrt(x), {.retain_graph = true, .compiled_autograd = option}); }),
+                        {"fullgraph"});
     };
     CHECK(refused(ca::options{.fullgraph = true}));
     const ca::enable strict({.fullgraph = true});

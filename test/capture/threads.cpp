@@ -44,7 +44,8 @@ TEST_CASE("eight threads capture, hit and evict, each in a cache of its own") {
       v.register_hook([&](const array& g) { seen = g(0); });
       total(v).backward();
       const float scale = static_cast<float>((1 << (links + 1) / 2) * (k % 2 ? 2 : 1));
-      wrong += !is(w.grad(), scale) + !is(x.grad(), 3 * scale * static_cast<float>(1 + links / 2)) + (seen != static_cast<float>(k % 2 + 1));
+      wrong +=
+          !is(w.grad(), scale) + !is(x.grad(), 3 * scale * static_cast<float>(1 + links / 2)) + (seen != static_cast<float>(k % 2 + 1));
     }
     wrong += ca::cache_size() > static_cast<std::size_t>(k % 4 + 1);
   });

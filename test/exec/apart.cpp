@@ -231,7 +231,10 @@ TEST_CASE("destinations at random places among the arguments get the results of 
   check_in_block(ebb::compile([](auto x, auto y, auto r, auto s) {
     return std::tuple{ebb::flip<0>(x) + y, y * r, ebb::exp(x) - s, r * ebb::sum<0>(y), s};
   }), 8, views<matrix, matrix, matrix, row, row>, views<matrix, matrix, row, row>);
-  check_in_block(ebb::compile([](auto x, auto r) { return std::tuple{ebb::sum<0>(x * r), x * r}; }), 10, views<row, matrix>, views<matrix, row>);
+  check_in_block(ebb::compile([](auto x, auto r) {
+                   return std::tuple{ebb::sum<0>(x * r), x * r};
+                 }),
+                 10, views<row, matrix>, views<matrix, row>);
   // More pairs than are compared one by one: the sweep compares hulls, each of one array.
   check_in_block(ebb::compile([](auto a, auto b, auto c, auto d, auto e, auto f, auto g, auto h) {
     return std::tuple{b, a, d + c, c - d, e * f, ebb::exp(e), g + h, h};

@@ -150,7 +150,8 @@ TEST_CASE("associative_scan takes structs, and numbers of rows that the call dec
   }, p);
   double x = p.shift(0, 0), y = p.shift(0, 1);
   for (std::size_t i = 1; i < 7; ++i) {
-    const double u = p.turn(i, 0, 0) * x + p.turn(i, 0, 1) * y + p.shift(i, 0), v = p.turn(i, 1, 0) * x + p.turn(i, 1, 1) * y + p.shift(i, 1);
+    const double u = p.turn(i, 0, 0) * x + p.turn(i, 0, 1) * y + p.shift(i, 0),
+                 v = p.turn(i, 1, 0) * x + p.turn(i, 1, 1) * y + p.shift(i, 1);
     x = u, y = v;
     CHECK(all.shift(i, 0) == Approx(x));
     CHECK(all.shift(i, 1) == Approx(y));

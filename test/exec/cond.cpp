@@ -51,7 +51,8 @@ TEST_CASE("a region with switch_ on the tape: its backward, twice, and captured;
     ebb::variable v(w);
     const auto dv = ebb::grad(region(i, x, v), ebb::wrt(v), {.create_graph = true});
     ebb::backward(ebb::compile([](auto d) { return ebb::sum(ebb::square(d)); })(dv));
-    check_values(v.grad(), ebb::grad<1>([](auto a, auto b) { return ebb::sum(ebb::square(ebb::grad<1>(loss_of_branch<F>{})(a, b))); })(x, w));
+    check_values(v.grad(),
+                 ebb::grad<1>([](auto a, auto b) { return ebb::sum(ebb::square(ebb::grad<1>(loss_of_branch<F>{})(a, b))); })(x, w));
     using bf16 = ebb::autocast<ebb::bf16>;
     const auto a = given<float, 3>(1);
     const auto b = given<float, 3, 3>(2);

@@ -56,13 +56,15 @@ TEST_CASE("conditions are combined by operators and select between numbers") {
   const ebb::tensor<double, 3> x{-1, 0, 2};
   CHECK(ebb::all_equal(ebb::compile([](auto a) { return ebb::where(!(a > 0), a, 7 * a); })(x), ebb::tensor<double, 3>{-1, 0, 14}));
   CHECK(ebb::all_equal(ebb::compile([](auto a) { return ebb::where(a > -2 && a < 1, a, 7 * a); })(x), ebb::tensor<double, 3>{-1, 0, 14}));
-  CHECK(ebb::all_equal(ebb::compile([](auto a) { return ebb::where(a < 0 || a > 1 || false, 5 * a, a + 1); })(x), ebb::tensor<double, 3>{-5, 1, 10}));
+  CHECK(ebb::all_equal(ebb::compile([](auto a) { return ebb::where(a < 0 || a > 1 || false, 5 * a, a + 1); })(x),
+                       ebb::tensor<double, 3>{-5, 1, 10}));
   CHECK(ebb::all_equal(((x > -1 && !(x > 1)) || x < 0), ebb::tensor<bool, 3>{true, true, false}));
   constexpr auto half = [](auto a) { return ebb::where(a > 0, 1.5, 0.5); };
   CHECK(ebb::all_equal(half(x), ebb::tensor<float, 3>{0.5f, 0.5f, 1.5f}));  // as in PyTorch, numbers alone have its default dtypes
   CHECK(ebb::all_equal(ebb::compile(half)(x), half(x)));
   CHECK(ebb::all_equal(ebb::compile([](auto a) { return ebb::where(a > 0, 1, 2); })(x), ebb::tensor<std::int64_t, 3>{2, 2, 1}));
-  CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(ebb::where(a > 0, 1.5, 0.5) * a); })(x), ebb::tensor<double, 3>{0.5, 0.5, 1.5}));
+  CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(ebb::where(a > 0, 1.5, 0.5) * a); })(x),
+                       ebb::tensor<double, 3>{0.5, 0.5, 1.5}));
 }
 
 TEST_CASE("functions take arrays of any library") {
@@ -306,7 +308,8 @@ TEST_CASE("a user's own reduction goes over all axes if it is called directly") 
   const ebb::tensor<double, ebb::dyn, 2> x{{1, -7}, {3, 2}};
   CHECK(user::farthest(x) == 7);
   CHECK(user::farthest(ebb::tensor<float>(-2.f)) == 2);
-  CHECK(ebb::all_equal(ebb::compile([](auto a) { return ebb::map([](auto row) { return user::farthest(row); }, a); })(x), ebb::tensor<double, 2>{7, 3}));
+  CHECK(ebb::all_equal(ebb::compile([](auto a) { return ebb::map([](auto row) { return user::farthest(row); }, a); })(x),
+                       ebb::tensor<double, 2>{7, 3}));
   CHECK(ebb::all_equal(ebb::grad([](auto a) { return user::farthest(a * a); })(x), ebb::tensor<double, ebb::dyn, 2>{{0, -14}, {0, 0}}));
 }
 

@@ -14,7 +14,8 @@ namespace {
 
 using ebb::dyn;
 
-constexpr std::size_t lengths[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40, 63, 64, 65, 95, 96, 97, 127, 128, 129, 200, 4095, 4096, 4097, 4129, 8193};
+constexpr std::size_t lengths[] = {1,  2,  3,  7,  8,  9,   15,  16,  17,  31,   32,   33,   40,   63,
+                                   64, 65, 95, 96, 97, 127, 128, 129, 200, 4095, 4096, 4097, 4129, 8193};
 
 template <class T>
 auto bits(T x) {
@@ -157,7 +158,8 @@ TEST_CASE("rows of static extents, and columns, have the bits of their definitio
       if (with_nan) x[x.size() / 2 + 1] = nan_number<float>(9);
       float high[Rows], low[Columns], sums[Columns];
       of_rows(ebb::into(ebb::view<float, Rows>(high)), ebb::view<const float, Rows, Columns>(x.data()));
-      of_columns(ebb::into(ebb::view<float, Columns>(low), ebb::view<float, Columns>(sums)), ebb::view<const float, Rows, Columns>(x.data()));
+      of_columns(ebb::into(ebb::view<float, Columns>(low), ebb::view<float, Columns>(sums)),
+                 ebb::view<const float, Rows, Columns>(x.data()));
       for (int i = 0; i < Rows; ++i) CHECK(bits(high[i]) == bits(largest(x.data() + i * Columns, std::size_t{Columns})));
       for (int j = 0; j < Columns; ++j) {
         float a = std::numeric_limits<float>::infinity(), sum = 0;

@@ -42,7 +42,8 @@ TEST_CASE("factors have the same bits compiled, block by block and evaluated") {
     using matrix = ebb::tensor<T, dyn, dyn>;
     const matrix a = random_array<matrix>(n, n, n), d = identity<T>(n), y = random_array<matrix>(m, n, m);
     using any = ebb::term<T, dyn, dyn>;
-    const ebb::graph g = ebb::lower(ebb::value_and_gradient(ebb::trace_of<std::remove_const_t<decltype(loss)>, any, any, any>::make(), {0, 2}));
+    const ebb::graph g =
+        ebb::lower(ebb::value_and_gradient(ebb::trace_of<std::remove_const_t<decltype(loss)>, any, any, any>::make(), {0, 2}));
     ebb::extent_list ea, ey;
     ea.rank = ey.rank = 2;
     ea.e[0] = ea.e[1] = ey.e[0] = n;
@@ -204,8 +205,11 @@ TEST_CASE("factors on the tape have the bits of the function, plain and captured
 
 // Constant expressions.
 constexpr ebb::tensor<double, 2, 2> spd{{4.0, 2.0}, {2.0, 10.0}};
-static_assert(ebb::all_equal(ebb::compile([](auto a) { return ebb::cholesky(a); })(spd), ebb::tensor<double, 2, 2>{{2.0, 0.0}, {1.0, 3.0}}));
-static_assert(ebb::all_equal(ebb::compile([](auto a, auto b) { return ebb::cholesky_solve(b, ebb::cholesky(a)); })(spd, ebb::tensor<double, 2>{8.0, 22.0}),
+static_assert(ebb::all_equal(ebb::compile([](auto a) { return ebb::cholesky(a); })(spd),
+                             ebb::tensor<double, 2, 2>{{2.0, 0.0}, {1.0, 3.0}}));
+static_assert(ebb::all_equal(ebb::compile([](auto a, auto b) {
+                               return ebb::cholesky_solve(b, ebb::cholesky(a));
+                             })(spd, ebb::tensor<double, 2>{8.0, 22.0}),
                              ebb::tensor<double, 2>{1.0, 2.0}));
 
 }  // namespace

@@ -179,5 +179,6 @@ TEST_CASE("gradients with further results work on variables") {
   CHECK(ebb::all_equal(dw.value(), ebb::grad<1>(loss)(x, w)));
   static_assert(std::is_same_v<decltype(positive), const std::int64_t>);
   ebb::backward(ebb::sum(y));
-  CHECK(ebb::all_equal(v.grad().value(), ebb::grad<1>([](auto rows, auto weights) { return ebb::sum(get<1>(model(rows, weights))); })(x, w)));
+  CHECK(
+      ebb::all_equal(v.grad().value(), ebb::grad<1>([](auto rows, auto weights) { return ebb::sum(get<1>(model(rows, weights))); })(x, w)));
 }

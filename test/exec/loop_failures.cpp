@@ -54,7 +54,8 @@ using matrix = tensor<double, dyn, dyn>;
 template <class Array>
 Array filled(Array x, double first) {
   for (std::size_t i = 0; i < x.size(); ++i)
-    x.mutable_data()[i] = first + 0.37 * static_cast<double>(i) - static_cast<double>(static_cast<int>(0.37 * static_cast<double>(i) + 0.5));
+    x.mutable_data()[i] =
+        first + 0.37 * static_cast<double>(i) - static_cast<double>(static_cast<int>(0.37 * static_cast<double>(i) + 0.5));
   return x;
 }
 vector start() { return filled(vector(4), 0.2); }

@@ -24,7 +24,9 @@ struct turn {
 /// The number of steps is an argument.
 template <auto... Option>
 struct counted {
-  constexpr auto operator()(auto n, auto x, auto w) const { return ebb::sum(ebb::square(ebb::fori<Option...>(n, turn{}, x, ebb::whole(w)))); }
+  constexpr auto operator()(auto n, auto x, auto w) const {
+    return ebb::sum(ebb::square(ebb::fori<Option...>(n, turn{}, x, ebb::whole(w))));
+  }
 };
 /// A constant.
 template <int Steps, auto... Option>
@@ -82,7 +84,8 @@ struct of_rows {
 };
 struct mapped {
   constexpr auto operator()(auto n, auto xs, auto w) const {
-    return ebb::map([](auto x, auto count, auto v) { return ebb::fori(count, turn{}, x, ebb::whole(v)); }, xs, ebb::whole(n), ebb::whole(w));
+    return ebb::map([](auto x, auto count, auto v) { return ebb::fori(count, turn{}, x, ebb::whole(v)); }, xs, ebb::whole(n),
+                    ebb::whole(w));
   }
 };
 struct inside {

@@ -61,7 +61,8 @@ TEST_CASE("whole(...) holds temporaries by value and refers to names") {
   const vector over[8] = {b, b, b, b, b, b, b, b};                          // overwrites the stack where the temporaries were
   constexpr auto dot = [](auto row, auto w) { return ebb::dot(row, w); };
   CHECK(ebb::all_equal(ebb::map(dot, rows, inside), ebb::tensor<double, 2>{2, 4}));
-  CHECK(ebb::all_equal(ebb::map([](auto row, auto w) { return ebb::sum(row) * ebb::sum(w); }, rows, block), ebb::tensor<double, 2>::full(499500)));
+  CHECK(ebb::all_equal(ebb::map([](auto row, auto w) { return ebb::sum(row) * ebb::sum(w); }, rows, block),
+                       ebb::tensor<double, 2>::full(499500)));
   CHECK(ebb::all_equal(ebb::map([](auto row, auto p) { return ebb::dot(row, std::get<0>(p)) * std::get<1>(p); }, rows, pair),
                        ebb::tensor<double, 2>{0, 4}));
   CHECK(ebb::all_equal(ebb::map(dot, rows, seen), ebb::tensor<double, 2>{1, 3}));

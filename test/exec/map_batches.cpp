@@ -103,7 +103,9 @@ TEST_CASE("map in batches saves nothing beside its arguments, and takes structs,
   l.backward();
   CHECK(ebb::all_equal(v.grad().value(), std::get<3>(ebb::value_and_grad<0, 1, 2>(loss<by_four>)(x, y, w))));
 
-  constexpr auto low = [](auto a, auto b) { return ebb::map<batch_size<2>>([](auto r, auto u) { return ebb::matmul(u, r); }, a, ebb::whole(b)); };
+  constexpr auto low = [](auto a, auto b) {
+    return ebb::map<batch_size<2>>([](auto r, auto u) { return ebb::matmul(u, r); }, a, ebb::whole(b));
+  };
   constexpr auto plain = [](auto a, auto b) { return ebb::map([](auto r, auto u) { return ebb::matmul(u, r); }, a, ebb::whole(b)); };
   const auto a = filled_with(tensor<float, 5, 3>(), 4);
   const auto b = filled_with(tensor<float, 2, 3>(), 5);

@@ -59,7 +59,8 @@ TEST_CASE("products of parts under autocast and over rows have the bits of one c
   CHECK(ebb::all_equal(ebb::cast<float>(ebb::compile(beside)(narrow, small)), ebb::cast<float>(beside(narrow, small))));
 
   const auto rows = numbers<200, 13, 22>(4);  // several blocks of rows
-  const auto all = ebb::compile([](auto r, auto weights) { return ebb::map([](auto one, auto of) { return beside(one, of); }, r, ebb::whole(weights)); })(rows, w);
+  const auto all = ebb::compile(
+      [](auto r, auto weights) { return ebb::map([](auto one, auto of) { return beside(one, of); }, r, ebb::whole(weights)); })(rows, w);
   for (const std::size_t i : {0u, 77u, 199u}) {
     ebb::tensor<float, 13, 22> one;
     std::copy_n(rows.data() + i * one.size(), one.size(), one.mutable_data());

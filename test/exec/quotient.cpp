@@ -31,7 +31,9 @@ std::vector<T> elements(std::size_t n, unsigned seed, bool odd) {
 template <class T>
 std::vector<T> divisors() {
   using limits = std::numeric_limits<T>;
-  return {T(3), T(-0.7), T(1) / 3, T(4), T(1e-30f), T(1e30f), 0, -T(0), limits::infinity(), limits::quiet_NaN(), limits::denorm_min(), limits::max()};
+  return {
+      T(3),         T(-0.7), T(1) / 3, T(4), T(1e-30f), T(1e30f), 0, -T(0), limits::infinity(), limits::quiet_NaN(), limits::denorm_min(),
+      limits::max()};
 }
 template <class T>
 bool same(T a, T b) {

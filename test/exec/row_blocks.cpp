@@ -87,7 +87,8 @@ constexpr auto inverses = [](auto x) { return ebb::inverse(ebb::tanh(x) * 2.) + 
 constexpr auto roots = [](auto x) { return ebb::cholesky(ebb::permute<1, 0, 2, 3>(ebb::tanh(x) * 2.)) + 1.; };
 
 constexpr auto layers = [](auto x, auto w) {
-  return ebb::map([](auto p, auto v) { return ebb::softmax(ebb::matmul(v, ebb::tanh(ebb::matmul(v, p)))) * ebb::flip<0>(p); }, x, ebb::whole(w));
+  return ebb::map([](auto p, auto v) { return ebb::softmax(ebb::matmul(v, ebb::tanh(ebb::matmul(v, p)))) * ebb::flip<0>(p); }, x,
+                  ebb::whole(w));
 };
 
 }  // namespace
@@ -142,7 +143,8 @@ constexpr auto direction = [](auto c, auto x) { return ebb::grad(cost)(c, x) / e
 constexpr auto occupancy = [](auto x, auto c) { return ebb::sum<0>(ebb::tanh(ebb::softmax<1>(x - c))); };
 constexpr auto extremes = [](auto x) {
   const auto p = ebb::softmax<1>(x * x);
-  return std::tuple(ebb::max<0>(p), ebb::sum<1>(p * p), ebb::sum(ebb::max<1>(p)), ebb::sum<0>(p) / ebb::sum(ebb::min<1>(p)), ebb::mean<0>(p));
+  return std::tuple(ebb::max<0>(p), ebb::sum<1>(p * p), ebb::sum(ebb::max<1>(p)), ebb::sum<0>(p) / ebb::sum(ebb::min<1>(p)),
+                    ebb::mean<0>(p));
 };
 
 template <class T>

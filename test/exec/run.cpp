@@ -42,7 +42,9 @@ void check(F, std::initializer_list<ebb::extent_list> extents, std::type_identit
   REQUIRE(test::difference(test::run_on_memory(g, p.types, arguments, symbols, guarded, compiled), scalar) == "");
   REQUIRE(guarded);
   for (const std::size_t block : numbers<33, 512>) {
-    const auto blocks = [&](void* const* from, void* const* to) { ebb::block_program(g, ebb::make_plan(g), block).run(from, to, symbols.data()); };
+    const auto blocks = [&](void* const* from, void* const* to) {
+      ebb::block_program(g, ebb::make_plan(g), block).run(from, to, symbols.data());
+    };
     REQUIRE(test::difference(test::run_on_memory(g, p.types, arguments, symbols, guarded, blocks), scalar) == "");
     REQUIRE(guarded);
   }

@@ -105,8 +105,8 @@ TEST_CASE("gradients for each example are PyTorch's") {
   const auto w = recorded<4>("vmap_gradient", "input", "w");
   check(ebb::compile(gradients)(w, recorded<5, 4>("vmap_gradient", "input", "xs")), "vmap_gradient");
   const auto jacobians = [](auto a, auto rows) {
-    return ebb::map([](auto row, auto m) { return ebb::jacobian([](auto x, auto n) { return ebb::tanh(ebb::matmul(n, x)); })(row, m); }, rows,
-                    ebb::whole(a));
+    return ebb::map([](auto row, auto m) { return ebb::jacobian([](auto x, auto n) { return ebb::tanh(ebb::matmul(n, x)); })(row, m); },
+                    rows, ebb::whole(a));
   };
   const auto a = recorded<2, 4>("per_example_jacobian", "input", "a");
   check(ebb::compile(jacobians)(a, recorded<3, 4>("per_example_jacobian", "input", "xs")), "per_example_jacobian");

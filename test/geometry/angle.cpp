@@ -54,7 +54,8 @@ std::vector<T> squares(double most) {
 template <class T, int K>
 void check_series() {
   INFO("stumpff " << K);
-  test::check<T>("series", [](auto u) { return lane::stumpff<K>(u); }, [](long double u) { return stumpff_series(K, u); }, 4, squares<T>(10));
+  test::check<T>(
+      "series", [](auto u) { return lane::stumpff<K>(u); }, [](long double u) { return stumpff_series(K, u); }, 4, squares<T>(10));
   // Beyond, in units of 1 / (k-2)! / u.
   double worst = 0;
   for (const T u : squares<T>(60)) {
@@ -74,7 +75,8 @@ void check_angle(double bound) {
     const T c = static_cast<T>(w);
     std::vector<T> p;
     for (const T u : squares<T>(1)) p.push_back(u);
-    for (T up = c * c / 4, down = up; p.size() < 5000; up = std::nextafter(up, T(2)), down = std::nextafter(down, T(0))) p.push_back(up), p.push_back(down);
+    for (T up = c * c / 4, down = up; p.size() < 5000; up = std::nextafter(up, T(2)), down = std::nextafter(down, T(0)))
+      p.push_back(up), p.push_back(down);
     if (c <= 0) std::erase_if(p, [](T u) { return u < T(1e-3); });
     test::check<T>("angle", [c](auto u) { return lane::angle_ratio<K>(u, lane::all<decltype(u)>(c)); },
                    [c](long double u) { return ratio_of_angle(K, u, c); }, bound, p);
@@ -92,7 +94,8 @@ TEMPLATE_TEST_CASE("functions of squared angles keep their documented errors, fo
   const auto absolute = [](auto f, int k) {
     double worst = 0;
     for (const T u : squares<T>(60))
-      worst = std::max(worst, static_cast<double>(std::fabs(f(u) - stumpff_series(k, u)) / (std::numeric_limits<T>::epsilon() * (2 + std::sqrt(u) / 2))));
+      worst = std::max(worst, static_cast<double>(std::fabs(f(u) - stumpff_series(k, u)) /
+                                                  (std::numeric_limits<T>::epsilon() * (2 + std::sqrt(u) / 2))));
     CHECK(worst < 1);
   };
   absolute([](T u) { return lane::stumpff<0>(u); }, 0);
@@ -104,7 +107,8 @@ TEMPLATE_TEST_CASE("functions of squared angles keep their documented errors, fo
 }
 
 TEST_CASE("functions of squared angles at 0, and where they end") {
-  static_assert(lane::stumpff<0>(0.0) == 1 && lane::stumpff<1>(0.0) == 1 && lane::stumpff<2>(0.0) == 0.5 && lane::stumpff<4>(0.0) == 1.0 / 24);
+  static_assert(lane::stumpff<0>(0.0) == 1 && lane::stumpff<1>(0.0) == 1 && lane::stumpff<2>(0.0) == 0.5 &&
+                lane::stumpff<4>(0.0) == 1.0 / 24);
   static_assert(lane::angle_ratio<0>(0.0, 1.0) == 1 && lane::angle_ratio<1>(0.0, 1.0) == -1.0 / 3);
   CHECK(lane::angle_ratio<0>(1.0, 0.0) == Approx(1.5707963267948966).epsilon(1e-15));
   CHECK(std::isnan(lane::angle_ratio<0>(0.0, 0.0)));

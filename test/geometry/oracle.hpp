@@ -188,7 +188,9 @@ void rows_apart(F f, const std::string& columns, const std::vector<std::string>&
         else CHECK(std::memcmp(before.data() + i, after.data() + i, sizeof(double)) == 0);
       CHECK(has_nan == reached);
     };
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (check(I, std::get<I>(want), std::get<I>(got)), ...); }(std::make_index_sequence<count>());
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (check(I, std::get<I>(want), std::get<I>(got)), ...);
+    }(std::make_index_sequence<count>());
   }
 }
 

@@ -63,8 +63,8 @@ TEST_CASE("a NaN stays in its row of motions of the plane; no rows give none; no
     const auto w = ebb::slice<-1, 8, 11>(x);
     const auto v = ebb::slice<-1, 11, 13>(x), r = ebb::slice<-1, 13, 15>(x);
     const auto angle = ebb::select<-1, 15>(x);
-    return std::tuple(ebb::se2_act(a, v), ebb::se2_compose(a, b), ebb::se2_exp(w), ebb::se2_inverse(a), ebb::se2_log(b), ebb::so2_exp(angle), ebb::so2_log(r),
-                      ebb::so2_rotate(r, v));
+    return std::tuple(ebb::se2_act(a, v), ebb::se2_compose(a, b), ebb::se2_exp(w), ebb::se2_inverse(a), ebb::se2_log(b),
+                      ebb::so2_exp(angle), ebb::so2_log(r), ebb::so2_rotate(r, v));
   }, "aaaabbbbwwwvvrrt", {"av", "ab", "w", "a", "b", "t", "r", "rv"});
   using four = ebb::tensor<double, 4>;
   using two = ebb::tensor<double, 2>;
@@ -72,7 +72,8 @@ TEST_CASE("a NaN stays in its row of motions of the plane; no rows give none; no
   const four p{0.6, -0.8, 1, -2};
   const two v{1, -2};
   CHECK(ebb::all_equal(none, four{1, 0, 0, 0}));
-  CHECK((ebb::all_equal(ebb::se2_compose(none, p), p) && ebb::all_equal(ebb::se2_compose(p, none), p) && ebb::all_equal(ebb::se2_inverse(none), none)));
+  CHECK((ebb::all_equal(ebb::se2_compose(none, p), p) && ebb::all_equal(ebb::se2_compose(p, none), p) &&
+         ebb::all_equal(ebb::se2_inverse(none), none)));
   CHECK((ebb::all_equal(ebb::se2_act(none, v), v) && ebb::all_equal(ebb::se2_log(none), ebb::tensor<double, 3>{0, 0, 0})));
   CHECK((ebb::all_equal(ebb::so2_exp(0.0), two{1, 0}) && std::signbit(ebb::so2_exp(-0.0)(1)) && std::signbit(ebb::so2_log(two{1, -0.0}))));
   CHECK((ebb::all_equal(ebb::so2_rotate(two{1, 0}, v), v) && ebb::so2_log(two{-1, -0.0}) == -static_cast<double>(pi)));

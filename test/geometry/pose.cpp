@@ -82,10 +82,10 @@ TEST_CASE("Jacobians of rigid motions are power series of 6 x 6 matrices, with t
     return power_series(m, 6, 1);
   };
   for (const auto& x : twists({0.0, 1e-300, 1e-8, 1e-4, 0.5, 3.14159, 5.0})) {
-    against_duals<vector6>("left", [](auto v) { return ebb::se3_left_jacobian(v); }, x, [&](const duals& y) { return series(y, 1); }, 2e-14L,
-                           1e-13L);
-    against_duals<vector6>("right", [](auto v) { return ebb::se3_right_jacobian(v); }, x, [&](const duals& y) { return series(y, -1); }, 2e-14L,
-                           1e-13L);
+    against_duals<vector6>(
+        "left", [](auto v) { return ebb::se3_left_jacobian(v); }, x, [&](const duals& y) { return series(y, 1); }, 2e-14L, 1e-13L);
+    against_duals<vector6>(
+        "right", [](auto v) { return ebb::se3_right_jacobian(v); }, x, [&](const duals& y) { return series(y, -1); }, 2e-14L, 1e-13L);
   }
 }
 
@@ -117,14 +117,16 @@ TEST_CASE("a NaN stays in its row of poses; no rows give none; no motion is exac
     const auto a = ebb::slice<-1, 0, 7>(x), b = ebb::slice<-1, 7, 14>(x);
     const auto w = ebb::slice<-1, 14, 20>(x);
     const auto v = ebb::slice<-1, 20, 23>(x);
-    return std::tuple(ebb::se3_act(a, v), ebb::se3_adjoint(a), ebb::se3_compose(a, b), ebb::se3_exp(w), ebb::se3_inverse(a), ebb::se3_log(b), ebb::se3_matrix(b));
+    return std::tuple(ebb::se3_act(a, v), ebb::se3_adjoint(a), ebb::se3_compose(a, b), ebb::se3_exp(w), ebb::se3_inverse(a),
+                      ebb::se3_log(b), ebb::se3_matrix(b));
   }, "aaaaaaabbbbbbbwwwwwwvvv", {"av", "a", "ab", "w", "a", "b", "b"});
   using pose = ebb::tensor<double, 7>;
   const auto none = ebb::se3_exp(ebb::tensor<double, 6>{0, 0, 0, 0, 0, 0});
   const pose p{0.5, -0.5, 0.5, 0.5, 1, -2, 3};
   const ebb::tensor<double, 3> v{1, -2, 3};
   CHECK(ebb::all_equal(none, pose{1, 0, 0, 0, 0, 0, 0}));
-  CHECK((ebb::all_equal(ebb::se3_compose(none, p), p) && ebb::all_equal(ebb::se3_compose(p, none), p) && ebb::all_equal(ebb::se3_inverse(none), none)));
+  CHECK((ebb::all_equal(ebb::se3_compose(none, p), p) && ebb::all_equal(ebb::se3_compose(p, none), p) &&
+         ebb::all_equal(ebb::se3_inverse(none), none)));
   CHECK((ebb::all_equal(ebb::se3_act(none, v), v) && ebb::all_equal(ebb::se3_log(none), ebb::tensor<double, 6>{0, 0, 0, 0, 0, 0})));
   const auto adjoint = ebb::se3_adjoint(none);
   for (std::size_t i = 0; i < 36; ++i) CHECK(adjoint.data()[i] == (i % 7 == 0 ? 1 : 0));

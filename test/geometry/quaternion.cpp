@@ -43,7 +43,8 @@ TEST_CASE("products, inverses and turned vectors have the values and derivatives
   const auto x = linalg_test::random_numbers(7, 3);
   const auto f = [](auto a) {
     const auto q = ebb::slice<0, 0, 4>(a), r = ebb::slice<0, 3>(a);
-    return ebb::concat<0>(ebb::quaternion_product(q, r), ebb::quaternion_inverse(q), ebb::quaternion_conjugate(r), ebb::quaternion_normalize(r));
+    return ebb::concat<0>(ebb::quaternion_product(q, r), ebb::quaternion_inverse(q), ebb::quaternion_conjugate(r),
+                          ebb::quaternion_normalize(r));
   };
   against_duals<vector7>("product", f, x, [](const duals& a) {
     const duals q = part(a, 0, 4), r = part(a, 3, 4);
@@ -135,9 +136,10 @@ TEST_CASE("a NaN stays in its row of quaternions; no rows give none; zeros and t
     const auto q = ebb::slice<-1, 0, 4>(x), r = ebb::slice<-1, 4, 8>(x);
     const auto v = ebb::slice<-1, 8, 11>(x);
     const auto t = ebb::select<-1, 11>(x);
-    return std::tuple(ebb::quaternion_conjugate(q), ebb::quaternion_exp(v), ebb::quaternion_from_axis_angle(v, t), ebb::quaternion_from_euler<"xyz">(v),
-                      ebb::quaternion_from_matrix(ebb::quaternion_to_matrix(r)), ebb::quaternion_inverse(q), ebb::quaternion_normalize(q),
-                      ebb::quaternion_product(q, r), ebb::quaternion_rotate(q, v), ebb::quaternion_to_matrix(r), ebb::slerp(q, r, t));
+    return std::tuple(ebb::quaternion_conjugate(q), ebb::quaternion_exp(v), ebb::quaternion_from_axis_angle(v, t),
+                      ebb::quaternion_from_euler<"xyz">(v), ebb::quaternion_from_matrix(ebb::quaternion_to_matrix(r)),
+                      ebb::quaternion_inverse(q), ebb::quaternion_normalize(q), ebb::quaternion_product(q, r), ebb::quaternion_rotate(q, v),
+                      ebb::quaternion_to_matrix(r), ebb::slerp(q, r, t));
   }, "qqqqrrrrvvvt", {"q", "v", "vt", "v", "r", "q", "q", "qr", "qv", "r", "qrt"});
   using four = ebb::tensor<double, 4>;
   using three = ebb::tensor<double, 3>;

@@ -50,7 +50,8 @@ TEST_CASE("the logarithm of a rotation matrix is its rotation vector, with deriv
   CHECK((half(0) == 0 && std::fabs(half(1)) == Approx(static_cast<double>(pi)).epsilon(1e-15) && half(2) == 0));
   const auto third = ebb::so3_log(ebb::tensor<double, 3, 3>{{0, 0, 1}, {1, 0, 0}, {0, 1, 0}});
   for (std::size_t i = 0; i < 3; ++i) CHECK(third(i) == Approx(static_cast<double>(pi) * 2 / 3 / std::sqrt(3)).epsilon(1e-15));
-  const auto slopes = ebb::grad([](auto m) { return ebb::sum(ebb::so3_log(m)); })(ebb::tensor<double, 3, 3>{{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}});
+  const auto slopes =
+      ebb::grad([](auto m) { return ebb::sum(ebb::so3_log(m)); })(ebb::tensor<double, 3, 3>{{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}});
   for (std::size_t i = 0; i < 9; ++i) CHECK(std::isfinite(slopes.data()[i]));
 }
 
@@ -81,10 +82,13 @@ TEST_CASE("hat and vee have the first and second derivatives of the elements tha
   }, 1e-15L, 1e-14L);
   // Of a matrix that is not skew: half of the difference from its transpose.
   const auto x = linalg_test::random_numbers(9, 3);
-  against_duals<ebb::term<double, 9>>("so3_vee", [](auto a) { return ebb::square(ebb::so3_vee(ebb::reshape<3, 3>(a * a * a))); }, x, [&](const duals& a) {
-    const duals m = cubes(a), v{0.5L * (m[7] - m[5]), 0.5L * (m[2] - m[6]), 0.5L * (m[3] - m[1])};
-    return duals{v[0] * v[0], v[1] * v[1], v[2] * v[2]};
-  }, 1e-15L, 1e-14L);
+  against_duals<ebb::term<double, 9>>(
+      "so3_vee", [](auto a) { return ebb::square(ebb::so3_vee(ebb::reshape<3, 3>(a * a * a))); }, x,
+      [&](const duals& a) {
+        const duals m = cubes(a), v{0.5L * (m[7] - m[5]), 0.5L * (m[2] - m[6]), 0.5L * (m[3] - m[1])};
+        return duals{v[0] * v[0], v[1] * v[1], v[2] * v[2]};
+      },
+      1e-15L, 1e-14L);
 }
 
 TEST_CASE("a NaN stays in its row of rotations; no rows give none; the Jacobians of no rotation are the identity") {

@@ -746,7 +746,8 @@ TEST_CASE("SW-6: a node hook tests, sets and clears gradients, and another dtype
 TEST_CASE("node hooks on the tape are part of a graph of the backward") {
   const var x(array{1, 2});
   const var y = product(x, x);
-  const ebb::hook_handle h = y.grad_fn().register_prehook([&](ebb::gradients& in) { in.set(0, product(in.get_variable<float, dyn>(0), x)); });
+  const ebb::hook_handle h =
+      y.grad_fn().register_prehook([&](ebb::gradients& in) { in.set(0, product(in.get_variable<float, dyn>(0), x)); });
   const var g = ebb::grad(total(y), ebb::wrt(x), {.create_graph = true});  // 2 x x
   CHECK(ebb::all_equal(g.value(), array{2, 8}));
   CHECK(ebb::all_equal(ebb::grad(total(g), ebb::wrt(x)).value(), array{4, 8}));

@@ -44,7 +44,9 @@ TEST_CASE("CA-101, CA-102, CA-106, CA-109: traced node hooks run in order, each 
   y.grad_fn().register_prehook([](auto g) { return g + 1; });
   y.grad_fn().register_prehook(ebb::opaque([](auto& in) { in.set(0, array{in.template get<float, dyn>(0)(0) - 2, 7}); }));
   std::vector<float> seen;
-  y.grad_fn().register_hook([&](ebb::gradients& out, const ebb::gradients&) { seen = {out.get<float, dyn>(0)(0), out.get<float, dyn>(1)(1)}; });
+  y.grad_fn().register_hook([&](ebb::gradients& out, const ebb::gradients&) {
+    seen = {out.get<float, dyn>(0)(0), out.get<float, dyn>(1)(1)};
+  });
   y.grad_fn(x, w).register_hook([](auto out, auto in) {
     const auto [gx, gw] = out;
     return std::tuple(ebb::sin(gx) + in, gw * 0.25f);
@@ -149,7 +151,8 @@ TEST_CASE("a traced multi-grad hook writes its results") {
   array difference(ebb::layout<dyn>(2));
   auto handle = ebb::register_multi_grad_hook(ebb::into(squares), [](auto g, auto h) { return ebb::sum(g * g) + ebb::sum(h * h); },
                                               ebb::when::all, x, w);
-  ebb::register_multi_grad_hook(ebb::into(difference), ebb::bind(2, [](auto c, auto g, auto h) { return (g - h) * c; }), ebb::when::all, x, w);
+  ebb::register_multi_grad_hook(ebb::into(difference), ebb::bind(2, [](auto c, auto g, auto h) { return (g - h) * c; }), ebb::when::all, x,
+                                w);
   total(product(x, w)).backward();
   CHECK(squares == 9 + 16 + 1 + 4);
   CHECK(ebb::all_equal(difference, array{4, 4}));

@@ -83,8 +83,8 @@ auto contents_of_by_python(auto&& f) {
   const tensor<float, 1> nine{9};
   const tensor<ebb::bfloat16, 3> half{ebb::bfloat16(1.f), ebb::bfloat16(-2.5f), ebb::bfloat16(0.15625f)};
   return f(with_name("fc.weight", weight), with_name("fc.bias", bias), with_name("layers", std::tie(first, second)),
-           with_name("flags", flags), with_name("labels", labels), with_name("big", big), with_name("number", 7.5f), with_name("empty", empty),
-           with_name("quote\"\\\t\x01 \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", nine), with_name("half", half));
+           with_name("flags", flags), with_name("labels", labels), with_name("big", big), with_name("number", 7.5f),
+           with_name("empty", empty), with_name("quote\"\\\t\x01 \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", nine), with_name("half", half));
 }
 
 }  // namespace

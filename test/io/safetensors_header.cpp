@@ -155,8 +155,9 @@ TEST_CASE("the JSON of a safetensors header is read strictly") {
   CHECK(in_header(R"({"a":{"shape":)" + std::string(1'000'000, '[')) == "byte 15: a number without a sign was expected");
 
   const auto named = [&](const std::string& name) { return in_header("{\"" + name + "\":" + array + "}"); };
-  for (const std::string bad : {"\xff", "\x80", "\xc3", "\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xe0\x9f\xbf", "\xed\xa0\x80",
-                                "\xed\xbf\xbf", "\xf0\x80\x80\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "\xf0\x9f\x98"})
+  for (const std::string bad :
+       {"\xff", "\x80", "\xc3", "\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xed\xbf\xbf", "\xf0\x80\x80\x80",
+        "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "\xf0\x9f\x98"})
     CHECK(named(bad) == "byte 2: this is not UTF-8");
   for (const std::string fine : {"\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xf0\x90\x80\x80",
                                  "\xf4\x8f\xbf\xbf", "\x7f", ""})

@@ -121,7 +121,8 @@ class session {
       const std::size_t before = named.size();
       for (std::size_t w = 0; w < code_.size(); ++w)
         if (const int p = place_of_[w]; p >= 0)
-          if (const auto use = use_[static_cast<std::size_t>(p)]; use && ((*use == uses) || ...)) named.push_back({static_cast<int>(w), p, *use});
+          if (const auto use = use_[static_cast<std::size_t>(p)]; use && ((*use == uses) || ...))
+            named.push_back({static_cast<int>(w), p, *use});
       return static_cast<int>(named.size() - before);
     };
     const int written = name_those(chain_use::written), read = name_those(chain_use::read, chain_use::mask);
@@ -154,7 +155,9 @@ class session {
   const std::vector<T>& model_of(int p) { return model(p); }
 
  private:
-  bool is_block(const std::unique_ptr<array<T>>& a) const { return use_[static_cast<std::size_t>(&a - arrays_.data())] == chain_use::block; }
+  bool is_block(const std::unique_ptr<array<T>>& a) const {
+    return use_[static_cast<std::size_t>(&a - arrays_.data())] == chain_use::block;
+  }
   int add_array(chain_use use) {
     arrays_.push_back(std::make_unique<array<T>>(n_, next_, use == chain_use::written ? T(0) : T(54321)));
     return add_place(arrays_.back()->data(), use);

@@ -284,8 +284,8 @@ TEST_CASE("a sum in lanes that vanishes is +0") {
   for (const float x : d) CHECK((x == 0 && !std::signbit(x)));
 }
 
-TEMPLATE_TEST_CASE("rows times rows have the bits of the definition, and so has a batch that shares a matrix", "", float, double, std::int32_t,
-                   std::int64_t, float16, bfloat16) {
+TEMPLATE_TEST_CASE("rows times rows have the bits of the definition, and so has a batch that shares a matrix", "", float, double,
+                   std::int32_t, std::int64_t, float16, bfloat16) {
   using T = TestType;
   for (const ptrdiff_t m : {1, 2, 3, 4, 7, 8, 9, 16, 17, 70})
     for (const ptrdiff_t n : {1, 2, 3, 4, 8, 11, 35})
@@ -361,7 +361,9 @@ TEST_CASE("NaN and infinity pass through a product") {
 
 TEST_CASE("products of any bfloat16 have the bits of the definition: subnormal, huge, infinite, NaN") {
   std::mt19937_64 next(11);
-  const auto any = [&](std::uint16_t mask, std::uint16_t bits) { return std::bit_cast<bfloat16>(static_cast<std::uint16_t>((next() & mask) | bits)); };
+  const auto any = [&](std::uint16_t mask, std::uint16_t bits) {
+    return std::bit_cast<bfloat16>(static_cast<std::uint16_t>((next() & mask) | bits));
+  };
   for (const ptrdiff_t m : {1, 3, 9})
     for (const ptrdiff_t n : {1, 2, 33})
       for (int kind = 0; kind < 6; ++kind) {
@@ -399,7 +401,8 @@ TEST_CASE("products of bfloat16 are as close to the exact ones as sums in float"
       for (std::size_t j = 0; j < 20; ++j) {
         long double exact = 0, size = 0;
         for (std::size_t q = 0; q < static_cast<std::size_t>(k); ++q) {
-          const long double x = static_cast<long double>(static_cast<float>(a[i * static_cast<std::size_t>(k) + q])) * static_cast<float>(b[q * 20 + j]);
+          const long double x =
+              static_cast<long double>(static_cast<float>(a[i * static_cast<std::size_t>(k) + q])) * static_cast<float>(b[q * 20 + j]);
           exact += x;
           size += std::fabs(x);
         }

@@ -16,7 +16,8 @@ template <class T>
 T add(T a, T b) {
   if constexpr (ebb::half_width<T>) return T(static_cast<float>(a) + static_cast<float>(b));
   else if constexpr (std::is_same_v<T, bool>) return a != b;
-  else if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b));
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b));
   else return a + b;
 }
 constexpr auto add_lanes = []<class T>(lanes<T> a, lanes<T> b) {

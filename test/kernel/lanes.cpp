@@ -91,12 +91,20 @@ TEMPLATE_TEST_CASE("operations on the bits of lanes give those of scalars", "", 
   using U = lane::bits_of<T>;
   const auto bits = [](T x) { return std::bit_cast<U>(x); };
   const auto real = [](U x) { return std::bit_cast<T>(x); };
-  check<T>("shift right", [](auto a, auto) { return lane::from_bits<lanes<T>>(lane::to_bits(a) >> 3); }, [&](T a, T) { return real(bits(a) >> 3); });
-  check<T>("shift left", [](auto a, auto) { return lane::from_bits<lanes<T>>(lane::to_bits(a) << 5); }, [&](T a, T) { return real(bits(a) << 5); });
+  check<T>(
+      "shift right", [](auto a, auto) { return lane::from_bits<lanes<T>>(lane::to_bits(a) >> 3); },
+      [&](T a, T) { return real(bits(a) >> 3); });
+  check<T>(
+      "shift left", [](auto a, auto) { return lane::from_bits<lanes<T>>(lane::to_bits(a) << 5); },
+      [&](T a, T) { return real(bits(a) << 5); });
   check<T>("sum of bits", [](auto a, auto b) { return lane::from_bits<lanes<T>>(lane::to_bits(a) + lane::to_bits(b)); },
            [&](T a, T b) { return real(static_cast<U>(bits(a) + bits(b))); });
-  check<T>("and, or, xor", [](auto a, auto b) { return lane::from_bits<lanes<T>>((lane::to_bits(a) & lane::to_bits(b)) ^ (lane::to_bits(a) | lane::to_bits(b))); },
-           [&](T a, T b) { return real((bits(a) & bits(b)) ^ (bits(a) | bits(b))); });
+  check<T>(
+      "and, or, xor",
+      [](auto a, auto b) {
+        return lane::from_bits<lanes<T>>((lane::to_bits(a) & lane::to_bits(b)) ^ (lane::to_bits(a) | lane::to_bits(b)));
+      },
+      [&](T a, T b) { return real((bits(a) & bits(b)) ^ (bits(a) | bits(b))); });
 }
 
 TEMPLATE_TEST_CASE("scale and split of lanes give the bits of scalars", "", float, double) {
@@ -124,7 +132,10 @@ TEMPLATE_TEST_CASE("lanes of integers give the values of scalars", "", std::int3
   check<T>("+", [](auto a, auto b) { return a + b; }, [](T a, T b) { return static_cast<T>(U(a) + U(b)); });
   check<T>("-", [](auto a, auto b) { return a - b; }, [](T a, T b) { return static_cast<T>(U(a) - U(b)); });
   check<T>("*", [](auto a, auto b) { return a * b; }, [](T a, T b) { return static_cast<T>(U(a) * U(b)); });
-  check<T>("/", [](auto a, auto b) { return a / b; }, [](T a, T b) { return b == 0 ? T(0) : b == -1 ? static_cast<T>(U(0) - U(a)) : a / b; });
+  check<T>(
+      "/", [](auto a, auto b) { return a / b; }, [](T a, T b) { return b == 0    ? T(0)
+                                                                       : b == -1 ? static_cast<T>(U(0) - U(a))
+                                                                                 : a / b; });
   check<T>("negation", [](auto a, auto) { return -a; }, [](T a, T) { return static_cast<T>(U(0) - U(a)); });
   check<T>("&", [](auto a, auto b) { return a & b; }, [](T a, T b) { return a & b; });
   check<T>("|", [](auto a, auto b) { return a | b; }, [](T a, T b) { return a | b; });
@@ -191,7 +202,8 @@ TEMPLATE_TEST_CASE("lanes of narrow floats round as their scalars do", "", bfloa
   CHECK(std::isnan(static_cast<float>(lanes<T>::rounded(lanes<float>::all(std::bit_cast<float>(0x7f800001u)))[0])));
 }
 
-TEMPLATE_TEST_CASE("loads and stores touch count elements and no more", "", bool, std::int32_t, std::int64_t, bfloat16, float16, float, double) {
+TEMPLATE_TEST_CASE("loads and stores touch count elements and no more", "", bool, std::int32_t, std::int64_t, bfloat16, float16, float,
+                   double) {
   using T = TestType;
   const std::vector<T> v = test::values<T>();
   for (int count = 0; count <= lane_count; ++count) {

@@ -53,7 +53,8 @@ std::size_t volume(const std::vector<std::size_t>& extents) {
 }  // namespace
 
 TEMPLATE_TEST_CASE("permutations of all axis orders copy every element", "", std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
-  for (const std::vector<std::size_t>& e : {std::vector<std::size_t>{3, 4, 5, 2}, {1, 17, 1, 33}, {16, 2, 16, 3}, {5, 1, 1, 7}, {2, 40, 3, 40}, {2, 0, 3, 4}}) {
+  for (const std::vector<std::size_t>& e :
+       {std::vector<std::size_t>{3, 4, 5, 2}, {1, 17, 1, 33}, {16, 2, 16, 3}, {5, 1, 1, 7}, {2, 40, 3, 40}, {2, 0, 3, 4}}) {
     std::vector<int> order(e.size());
     std::iota(order.begin(), order.end(), 0);
     do {
@@ -190,7 +191,8 @@ TEMPLATE_TEST_CASE("a gather copies the rows that an index names", "", std::int3
   }
 }
 
-TEMPLATE_TEST_CASE("rows of every length are gathered, written and combined, and nothing beside them", "", float, double, ebb::bfloat16, bool) {
+TEMPLATE_TEST_CASE("rows of every length are gathered, written and combined, and nothing beside them", "", float, double, ebb::bfloat16,
+                   bool) {
   const std::vector<std::int32_t> index{3, 0, 3, 1, 3};
   std::vector<std::size_t> lengths{200, 256, 257, 300};
   for (std::size_t n = 0; n <= 140; ++n) lengths.push_back(n);

@@ -13,13 +13,27 @@
 namespace {
 
 template <class T>
-const T special[] = {T(0), T(-0.0), T(0.3), T(-0.3), T(0.99), T(1), T(-1), T(1.5), T(-2.5), T(7), T(-40), T(1e-20), T(3e4), std::numeric_limits<T>::infinity(),
-                     -std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN()};
+const T special[] = {T(0),
+                     T(-0.0),
+                     T(0.3),
+                     T(-0.3),
+                     T(0.99),
+                     T(1),
+                     T(-1),
+                     T(1.5),
+                     T(-2.5),
+                     T(7),
+                     T(-40),
+                     T(1e-20),
+                     T(3e4),
+                     std::numeric_limits<T>::infinity(),
+                     -std::numeric_limits<T>::infinity(),
+                     std::numeric_limits<T>::quiet_NaN()};
 
 constexpr auto formula = [](auto x, auto y) {
   const auto ratio = x / y;
-  return std::tuple(ebb::ndtr(x) * ebb::exp(-y), ebb::log_ndtr(ratio), ebb::gelu(x - y), ebb::sqrt(x) + ebb::log(y), ebb::where(x < y, ratio, ebb::tanh(x)),
-                    ebb::maximum(x, y) + ebb::minimum(x, 0.5), ebb::pow(x, y), ebb::lgamma(x));
+  return std::tuple(ebb::ndtr(x) * ebb::exp(-y), ebb::log_ndtr(ratio), ebb::gelu(x - y), ebb::sqrt(x) + ebb::log(y),
+                    ebb::where(x < y, ratio, ebb::tanh(x)), ebb::maximum(x, y) + ebb::minimum(x, 0.5), ebb::pow(x, y), ebb::lgamma(x));
 };
 /// f on numbers, and on arrays whose length is known at run time: one call for all pairs of special values.
 template <class T>
@@ -52,16 +66,19 @@ TEST_CASE("a formula of numbers has the bits of the same formula on arrays") {
 }
 
 TEST_CASE("so have its derivatives") {
-  same_as_lanes<double>(ebb::grad<0, 1>([](auto x, auto y) { return ebb::sum(ebb::ndtr(x) * ebb::exp(-y) + ebb::log_ndtr(x / y) + ebb::gelu(x - y)); }));
+  same_as_lanes<double>(
+      ebb::grad<0, 1>([](auto x, auto y) { return ebb::sum(ebb::ndtr(x) * ebb::exp(-y) + ebb::log_ndtr(x / y) + ebb::gelu(x - y)); }));
 }
 
 TEST_CASE("integers, bools and narrow floats are values of such a nest, and an index is 0") {
   constexpr auto mixed = [](auto i, auto b, auto h, auto l) {
     const auto at_index = ebb::iota<0>(i);
-    return std::tuple(ebb::where(b, i, i * 2), ebb::cast<double>(h) + 1.0, l - ebb::cast<std::int64_t>(i), !b, h * h, ebb::cast<std::int64_t>(at_index) + l);
+    return std::tuple(ebb::where(b, i, i * 2), ebb::cast<double>(h) + 1.0, l - ebb::cast<std::int64_t>(i), !b, h * h,
+                      ebb::cast<std::int64_t>(at_index) + l);
   };
   ebb::tensor<ebb::bf16, 1> h{ebb::bf16(1.5f)};
-  const auto [w, d, l, n, s, at] = ebb::compile(mixed)(ebb::tensor<std::int32_t, 1>{-7}, ebb::tensor<bool, 1>{false}, h, ebb::tensor<std::int64_t, 1>{std::int64_t{1} << 40});
+  const auto [w, d, l, n, s, at] = ebb::compile(mixed)(ebb::tensor<std::int32_t, 1>{-7}, ebb::tensor<bool, 1>{false}, h,
+                                                       ebb::tensor<std::int64_t, 1>{std::int64_t{1} << 40});
   CHECK(w(0) == -14);
   CHECK(d(0) == 2.5);
   CHECK(l(0) == (std::int64_t{1} << 40) + 7);
@@ -72,6 +89,7 @@ TEST_CASE("integers, bools and narrow floats are values of such a nest, and an i
 
 TEST_CASE("a nest of one element writes one element") {
   std::vector<double> x{1, 2, 3}, to{-1, -1, -1};
-  ebb::compile([](auto a) { return ebb::ndtr(a) * 2.0; })(ebb::into(ebb::view<double, 1>(to.data() + 1)), ebb::view<const double, 1>(x.data() + 1));
+  ebb::compile([](auto a) { return ebb::ndtr(a) * 2.0; })(ebb::into(ebb::view<double, 1>(to.data() + 1)),
+                                                          ebb::view<const double, 1>(x.data() + 1));
   CHECK(to == std::vector<double>{-1, ebb::lane::ndtr(2.0) * 2, -1});
 }

@@ -141,7 +141,8 @@ TEST_CASE("a failed factor reports the order of its bad minor, and the residual 
     for (ptrdiff_t j = 0; j <= i; ++j) {
       long double sum = 0, size = 0;
       for (ptrdiff_t k = 0; k < n; ++k) {
-        const long double product = static_cast<long double>(l[static_cast<std::size_t>(i * n + k)]) * l[static_cast<std::size_t>(j * n + k)];
+        const long double product =
+            static_cast<long double>(l[static_cast<std::size_t>(i * n + k)]) * l[static_cast<std::size_t>(j * n + k)];
         sum += product;
         size += std::fabs(product);
       }

@@ -41,8 +41,10 @@ std::vector<T> values(int random = 40) {
   } else {
     using U = std::conditional_t<std::is_same_v<T, double>, double, float>;
     using L = std::numeric_limits<U>;
-    for (U x : {U(0), U(1), U(0.5), U(1.5), U(2.5), U(3), U(0.75), U(1e-3), U(123.456), U(8388607.5), U(4194304.5), U(1e15), L::min(), L::denorm_min(),
-                L::min() / 4, L::max(), L::infinity(), L::quiet_NaN(), L::epsilon(), U(1) + L::epsilon()}) {
+    for (U x : {U(0),         U(1),          U(0.5),         U(1.5),          U(2.5),
+                U(3),         U(0.75),       U(1e-3),        U(123.456),      U(8388607.5),
+                U(4194304.5), U(1e15),       L::min(),       L::denorm_min(), L::min() / 4,
+                L::max(),     L::infinity(), L::quiet_NaN(), L::epsilon(),    U(1) + L::epsilon()}) {
       out.push_back(T(x));
       out.push_back(T(-x));
     }

@@ -273,7 +273,8 @@ TEST_CASE("triangular factors of large tall and wide matrices, singular ones too
   const auto [p, l, u] = ebb::lu(a);
   long double worst = 0;
   for (std::size_t i = 0; i < large; ++i)
-    for (std::size_t j = i; j < large; ++j) worst = std::max(worst, std::fabs(static_cast<long double>(u(i, j)) - packed[(4 + i) * large + j]));
+    for (std::size_t j = i; j < large; ++j)
+      worst = std::max(worst, std::fabs(static_cast<long double>(u(i, j)) - packed[(4 + i) * large + j]));
   CHECK(worst <= 1e-9L);
 }
 

@@ -1,6 +1,7 @@
 // test/linalg/contexts.static.cpp — the autocast class of each function of linalg.hpp.
 // SPDX-License-Identifier: BSL-1.0
-// covers: band.hpp determinant.hpp eigen.hpp exponential.hpp logarithm.hpp lu.hpp products.hpp qr.hpp riccati.hpp root.hpp singular.hpp svd.hpp sylvester.hpp toeplitz.hpp
+// covers: band.hpp determinant.hpp eigen.hpp exponential.hpp logarithm.hpp lu.hpp
+// covers: products.hpp qr.hpp riccati.hpp root.hpp singular.hpp svd.hpp sylvester.hpp toeplitz.hpp
 #include <ebb/linalg.hpp>
 
 #include "../trace/context_class.hpp"
@@ -45,7 +46,9 @@ static_assert(has_class<own>([](auto x) { return ebb::kron(x, x); }));
 static_assert(has_class<own>([](auto x) { return ebb::khatri_rao(x, x); }));
 static_assert(has_class<own>([](auto x) { return ebb::cross<0>(ebb::slice<0, 0, 3>(x), ebb::slice<0, 0, 3>(x)); }));
 static_assert(has_class<own>([](auto x) { return ebb::diag(x); }));
-static_assert(has_class<own>([](auto x) { return ebb::triple<0>(ebb::slice<0, 0, 3>(x), ebb::slice<0, 0, 3>(x), ebb::slice<0, 0, 3>(x)); }));
+static_assert(has_class<own>([](auto x) {
+  return ebb::triple<0>(ebb::slice<0, 0, 3>(x), ebb::slice<0, 0, 3>(x), ebb::slice<0, 0, 3>(x));
+}));
 static_assert(has_class<fixed>([](auto x) { return ebb::matrix_rank(x); }));
 
 }  // namespace

@@ -138,10 +138,12 @@ TEST_CASE("determinants have finite second derivatives at singular matrices of e
           a[(n - 1 - k) * n + j] = n > lost ? a[j] * (k == 0 ? 1 : -2) + (n > lost + 1 ? a[n + j] * static_cast<double>(k) : 0) : 0;
       const numbers g = random_numbers(n * n, 7 * n + lost), h = random_numbers(n * n, 9 * n + lost);
       const long_numbers at(a.begin(), a.end());
-      const ebb::graph f = ebb::joint(ebb::trace_of<std::remove_const_t<decltype(slope_of)>, wide<dyn, dyn>, wide<dyn, dyn>>::make(), {0, 1});
+      const ebb::graph f =
+          ebb::joint(ebb::trace_of<std::remove_const_t<decltype(slope_of)>, wide<dyn, dyn>, wide<dyn, dyn>>::make(), {0, 1});
       const auto square = extents_of({n, n});
-      const auto value = evaluated(ebb::prune(ebb::trace_of<std::remove_const_t<decltype(slope_of)>, wide<dyn, dyn>, wide<dyn, dyn>>::make()),
-                                   {a, g}, {square, square})[0];
+      const auto value =
+          evaluated(ebb::prune(ebb::trace_of<std::remove_const_t<decltype(slope_of)>, wide<dyn, dyn>, wide<dyn, dyn>>::make()), {a, g},
+                    {square, square})[0];
       for (std::size_t i = 0; i < n * n; ++i) {
         numbers one(n * n, 0.0);
         one[i] = 1;
@@ -157,7 +159,8 @@ TEST_CASE("determinants have finite second derivatives at singular matrices of e
       }
       if (lost > 0) {
         // By elimination some of these matrices are regular: a pivot is rounded.
-        if (n == lost) CHECK(test::says(test::raised([&] { evaluated(ebb::prune(f), {a, g, h}, {square, square}); }), {"inverse", "singular"}));
+        if (n == lost)
+          CHECK(test::says(test::raised([&] { evaluated(ebb::prune(f), {a, g, h}, {square, square}); }), {"inverse", "singular"}));
         continue;
       }
       for (std::size_t i = 0; i < n; ++i) a[i * (n + 1)] += 9;

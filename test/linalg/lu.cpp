@@ -92,9 +92,28 @@ void check_factors(std::size_t m, std::size_t n, const numbers& given, bool sing
 }
 
 TEST_CASE("P, L and U are those of elimination in long double: square, tall, wide, singular and empty matrices") {
-  for (const auto& [m, n] : {std::pair<std::size_t, std::size_t>{0, 0}, {1, 1}, {2, 2}, {5, 5}, {20, 20}, {150, 150}, {1, 5}, {5, 1}, {4, 3},
-                             {3, 4}, {7, 2}, {2, 7}, {16, 9}, {40, 33}, {33, 40}, {70, 64}, {200, 33}, {33, 200}, {200, 3}, {3, 200},
-                             {0, 3}, {3, 0}})
+  for (const auto& [m, n] : {std::pair<std::size_t, std::size_t>{0, 0},
+                             {1, 1},
+                             {2, 2},
+                             {5, 5},
+                             {20, 20},
+                             {150, 150},
+                             {1, 5},
+                             {5, 1},
+                             {4, 3},
+                             {3, 4},
+                             {7, 2},
+                             {2, 7},
+                             {16, 9},
+                             {40, 33},
+                             {33, 40},
+                             {70, 64},
+                             {200, 33},
+                             {33, 200},
+                             {200, 3},
+                             {3, 200},
+                             {0, 3},
+                             {3, 0}})
     for (const bool singular : {false, true}) {
       check_factors<double>(m, n, random_numbers(m * n, 10 * m + n), singular);
       check_factors<float>(m, n, random_numbers(m * n, 10 * m + n), singular);
@@ -103,7 +122,8 @@ TEST_CASE("P, L and U are those of elimination in long double: square, tall, wid
   const auto [p, l, u] = ebb::lu(ebb::tensor<double, 3, 2>{{nan, 1.0}, {0.0, 1.0}, {1.0, 2.0}});
   CHECK((p(0, 0) == 1 && std::isnan(u(0, 0)) && std::isnan(l(1, 0)) && std::isnan(u(1, 1))));
   const auto [q, lower, upper] = ebb::lu(ebb::tensor<int, 2, 3>{{1, 2, 3}, {2, 6, 8}});
-  static_assert(std::is_same_v<decltype(lower), const ebb::tensor<float, 2, 2>> && std::is_same_v<decltype(upper), const ebb::tensor<float, 2, 3>>);
+  static_assert(std::is_same_v<decltype(lower), const ebb::tensor<float, 2, 2>> &&
+                std::is_same_v<decltype(upper), const ebb::tensor<float, 2, 3>>);
   CHECK((q(1, 0) == 1 && lower(1, 0) == 0.5f && upper(0, 2) == 8.0f && upper(1, 1) == -1.0f && upper(1, 2) == -1.0f));
 }
 
@@ -220,7 +240,8 @@ TEST_CASE("factors of tall and wide matrices: the same bits everywhere, the tape
   alone(test::random_array<ebb::tensor<double, 1, 4>>(8));
   // A singular matrix among others that are factored side by side, and one with a NaN. No NaN's sign is promised.
   const auto same = [](const double* x, const auto& y) {
-    return std::equal(y.begin(), y.end(), x, [](double a, double b) { return ebb::to_cell(a) == ebb::to_cell(b) || (std::isnan(a) && std::isnan(b)); });
+    return std::equal(y.begin(), y.end(), x,
+                      [](double a, double b) { return ebb::to_cell(a) == ebb::to_cell(b) || (std::isnan(a) && std::isnan(b)); });
   };
   auto some = test::random_array<ebb::tensor<double, 9, 5, 3>>(3);
   for (std::size_t i = 0; i < 5; ++i) some.mutable_data()[2 * 15 + 3 * i + 1] = 0;
@@ -250,8 +271,10 @@ TEST_CASE("factors of tall and wide matrices: the same bits everywhere, the tape
   CHECK(test::says(error_of(ebb::tensor<double, 3, 2>{{1.0, 2.0}, {2.0, 4.0}, {4.0, 8.0}}), {"singular", "pivot 1 is 0"}));
   CHECK(test::says(error_of(ebb::tensor<double, dyn, dyn>(2, 3)), {"singular", "pivot 0 is 0"}));
   // Any block of a tall or wide matrix may be a solution's, but its factors are none of a system.
-  const auto tall = test::random_array<ebb::tensor<double, dyn, dyn>>(5, 4u, 3u), wider = test::random_array<ebb::tensor<double, dyn, dyn>>(6, 3u, 4u);
-  const auto b = test::random_array<ebb::tensor<double, dyn, dyn>>(7, 4u, 2u), c = test::random_array<ebb::tensor<double, dyn, dyn>>(8, 3u, 2u);
+  const auto tall = test::random_array<ebb::tensor<double, dyn, dyn>>(5, 4u, 3u),
+             wider = test::random_array<ebb::tensor<double, dyn, dyn>>(6, 3u, 4u);
+  const auto b = test::random_array<ebb::tensor<double, dyn, dyn>>(7, 4u, 2u),
+             c = test::random_array<ebb::tensor<double, dyn, dyn>>(8, 3u, 2u);
   CHECK(test::says(test::raised([&] { solved(tall, b); }), {"ebb::", "4", "3"}));
   CHECK(test::says(test::raised([&] { solved(wider, c); }), {"ebb::", "4", "3"}));
 }

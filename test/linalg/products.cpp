@@ -105,7 +105,8 @@ template <std::size_t N>
 std::size_t least_of_chain(const std::array<int, N + 1>& extents, const std::array<int, N>& batch) {
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> known;
   const auto volume = [&](std::size_t first, std::size_t end) {
-    return static_cast<std::size_t>(std::max(1, *std::max_element(batch.begin() + static_cast<std::ptrdiff_t>(first), batch.begin() + static_cast<std::ptrdiff_t>(end))));
+    return static_cast<std::size_t>(std::max(
+        1, *std::max_element(batch.begin() + static_cast<std::ptrdiff_t>(first), batch.begin() + static_cast<std::ptrdiff_t>(end))));
   };
   const std::function<std::size_t(std::size_t, std::size_t)> least = [&](std::size_t first, std::size_t end) -> std::size_t {
     if (end - first == 1) return 0;
@@ -177,8 +178,12 @@ TEST_CASE("multi_dot multiplies in the cheapest order of neighbours if extents a
   CHECK(ebb::multi_dot(fibonacci, fibonacci, fibonacci, ebb::tensor<float, 2, 1>{{0.5f}, {0.0f}})(0, 0) == 1.5f);
   CHECK(ebb::multi_dot(ebb::tensor<double, 3, 0>(), ebb::tensor<double, 0, 2>(), ebb::tensor<double, 2, 4>())(2, 3) == 0);
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  CHECK(std::isnan(ebb::multi_dot(ebb::tensor<double, 1, 1>{{nan}}, ebb::tensor<double, 1, 2>{{0.0, 1.0}}, ebb::tensor<double, 2, 1>{{1.0}, {0.0}})(0, 0)));
-  CHECK(test::says(test::raised([&] { ebb::multi_dot(ebb::tensor<double, dyn, dyn>(2, 3), ebb::tensor<double, dyn, dyn>(2, 3), ebb::tensor<double, dyn, dyn>(3, 3)); }),
+  CHECK(std::isnan(ebb::multi_dot(ebb::tensor<double, 1, 1>{{nan}}, ebb::tensor<double, 1, 2>{{0.0, 1.0}},
+                                  ebb::tensor<double, 2, 1>{{1.0}, {0.0}})(0, 0)));
+  CHECK(test::says(test::raised([&] {
+                     ebb::multi_dot(ebb::tensor<double, dyn, dyn>(2, 3), ebb::tensor<double, dyn, dyn>(2, 3),
+                                    ebb::tensor<double, dyn, dyn>(3, 3));
+                   }),
                    {"multi_dot", "[2, 3]"}));
 }
 
@@ -201,8 +206,10 @@ long_numbers chain_in_long_double(const long_numbers& x) {
 
 TEST_CASE("chains of products have the values, first and second derivatives of loops in long double, in either order") {
   CHECK(multiplications_of<wide<5, 2>>(chain_of_one, {}) == 20 + 20 + 8 + 20);
-  against_differences<wide<5, 2>>("multi_dot", chain_of_one, random_numbers(10, 7), extents_of({5, 2}), chain_in_long_double, 1e-11L, 1e-7L);
-  against_differences<wide<dyn, dyn>>("multi_dot", chain_of_one, random_numbers(10, 8), extents_of({5, 2}), chain_in_long_double, 1e-11L, 1e-7L);
+  against_differences<wide<5, 2>>("multi_dot", chain_of_one, random_numbers(10, 7), extents_of({5, 2}), chain_in_long_double, 1e-11L,
+                                  1e-7L);
+  against_differences<wide<dyn, dyn>>("multi_dot", chain_of_one, random_numbers(10, 8), extents_of({5, 2}), chain_in_long_double, 1e-11L,
+                                      1e-7L);
   const auto x = test::random_array<ebb::tensor<double, 5, 2>>(9);
   const auto functional = ebb::grad([](auto y) { return ebb::sum(ebb::square(chain_of_one(y))); })(x);
   ebb::variable v(x);
@@ -252,10 +259,12 @@ TEST_CASE("cross products: axes, broadcasts, errors, the tape") {
   for (std::size_t i = 0; i < 3; ++i) CHECK(gradient[0](i) == Approx((i < 2 ? 2 * start(i) : 0) + 4 * squares * start(i)));
 }
 
-TEST_CASE("the triple product is the determinant of its vectors; its gradient and second derivatives are those of a formula in long double") {
+TEST_CASE(
+    "the triple product is the determinant of its vectors; its gradient and second derivatives are those of a formula in long double") {
   const auto f = [](auto x) { return ebb::triple(ebb::select<0, 0>(x), ebb::select<0, 1>(x), ebb::select<0, 2>(x)); };
   const auto oracle = [](const std::vector<long double>& x) {
-    return std::vector<long double>{x[0] * (x[4] * x[8] - x[5] * x[7]) + x[1] * (x[5] * x[6] - x[3] * x[8]) + x[2] * (x[3] * x[7] - x[4] * x[6])};
+    return std::vector<long double>{x[0] * (x[4] * x[8] - x[5] * x[7]) + x[1] * (x[5] * x[6] - x[3] * x[8]) +
+                                    x[2] * (x[3] * x[7] - x[4] * x[6])};
   };
   against_differences<wide<dyn, dyn>>("triple", f, random_numbers(9, 5), extents_of({3, 3}), oracle, 1e-12L, 1e-8L);
   const ebb::tensor<int, 2, 3> a{{1, 0, 0}, {0, 2, 0}}, b{{0, 1, 0}, {0, 0, 3}};

@@ -133,7 +133,9 @@ void test_functional() {
     test_all_reduce<ebb::float16>(n);
   }
   // The gradient of a struct: two halves of a batch, one on each rank.
-  constexpr auto cost = [](auto net, auto x, auto t) { return ebb::mse(ebb::linear(ebb::tanh(ebb::linear(x, net.w1, net.b1)), net.w2, net.b2), t); };
+  constexpr auto cost = [](auto net, auto x, auto t) {
+    return ebb::mse(ebb::linear(ebb::tanh(ebb::linear(x, net.w1, net.b1)), net.w2, net.b2), t);
+  };
   const arrays net = initial(3);
   const examples mine = part_of_batch(0, mpi::rank());
   arrays g = ebb::grad(cost)(net, mine.x, mine.t);
@@ -234,7 +236,8 @@ void test_parts() {
       opt.zero_grad();
     }
     CHECK_HERE(all.agrees());
-    if (mpi::rank() == 0) std::printf("bits %s %016llx\n", captured ? "captured" : "plain", static_cast<unsigned long long>(hash_of(values(net))));
+    if (mpi::rank() == 0)
+      std::printf("bits %s %016llx\n", captured ? "captured" : "plain", static_cast<unsigned long long>(hash_of(values(net))));
   }
 }
 
@@ -290,8 +293,14 @@ void test_order() {
       ebb::backward(y, {.compiled_autograd = captured});
       const std::string sum = mpi::size() == 1 ? "" : "sum ";
       const bool alone = mpi::size() == 1;  // then a bucket is complete at once, and the last hook's gradient is back
-      CHECK_HERE(events == "t3 later3 t2 " + sum + (alone ? "sees2 " : events.find("sees2") != std::string::npos ? "sees2 " : "later2 ") +
-                               "t1 later1 t0 " + sum + (alone ? "sees0 " : events.find("sees0") != std::string::npos ? "sees0 " : "later0 "));
+      CHECK_HERE(events == "t3 later3 t2 " + sum +
+                               (alone                                       ? "sees2 "
+                                : events.find("sees2") != std::string::npos ? "sees2 "
+                                                                            : "later2 ") +
+                               "t1 later1 t0 " + sum +
+                               (alone                                       ? "sees0 "
+                                : events.find("sees0") != std::string::npos ? "sees0 "
+                                                                            : "later0 "));
       for (std::size_t i = 0; i < 4; ++i) {
         const double local = (1.0 + mpi::rank()) * 24 / (static_cast<double>(i) + 1);
         CHECK_HERE(arrived[i] == local && before[i] == local);
@@ -419,7 +428,8 @@ void test_dtypes() {
 
 void test_broadcast() {
   const int rank = mpi::rank(), last = mpi::size() - 1;
-  auto [a, b, n] = std::tuple(ebb::tensor<float, 3>::full(static_cast<float>(rank)), ebb::tensor<std::int64_t, ebb::dyn>::full(rank, 4), 1.5 * rank);
+  auto [a, b, n] =
+      std::tuple(ebb::tensor<float, 3>::full(static_cast<float>(rank)), ebb::tensor<std::int64_t, ebb::dyn>::full(rank, 4), 1.5 * rank);
   ebb::random_key key(rank + 10);
   const ebb::variable<double, 2> v(ebb::tensor<double, 2>::full(rank));
   auto everything = std::tie(a, b, n, v);

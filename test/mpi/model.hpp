@@ -58,14 +58,21 @@ inline bool same(const arrays& a, const arrays& b) {
 /// The largest difference of two elements.
 inline double distance(const arrays& a, const arrays& b) {
   double most = 0;
-  ebb::each_leaf([&](const auto& x, const auto& y) {
-    for (std::size_t i = 0; i < x.size(); ++i) most = std::max(most, std::abs(static_cast<double>(x.data()[i]) - static_cast<double>(y.data()[i])));
-  }, a, b);
+  ebb::each_leaf(
+      [&](const auto& x, const auto& y) {
+        for (std::size_t i = 0; i < x.size(); ++i)
+          most = std::max(most, std::abs(static_cast<double>(x.data()[i]) - static_cast<double>(y.data()[i])));
+      },
+      a, b);
   return most;
 }
 inline std::uint64_t hash_of(const arrays& a) {
   std::uint64_t h = 1;
-  ebb::each_leaf([&](const auto& x) { h = ebb::mpi::detail::add_to_hash(h, ebb::hash_text({reinterpret_cast<const char*>(x.data()), x.size() * sizeof(float)})); }, a);
+  ebb::each_leaf(
+      [&](const auto& x) {
+        h = ebb::mpi::detail::add_to_hash(h, ebb::hash_text({reinterpret_cast<const char*>(x.data()), x.size() * sizeof(float)}));
+      },
+      a);
   return h;
 }
 

@@ -200,7 +200,8 @@ constexpr auto squares_of_gradients = [](auto a, auto b, auto c, auto d, auto n)
 
 TEST_CASE("derivatives of attention with all options are those of the composed form, twice") {
   using array = ebb::tensor<double, dyn, dyn, dyn>;
-  const auto q = test::random_array<array>(1, 4, 3, 2), k = test::random_array<array>(2, 2, 5, 2), v = test::random_array<array>(3, 2, 5, 3);
+  const auto q = test::random_array<array>(1, 4, 3, 2), k = test::random_array<array>(2, 2, 5, 2),
+             v = test::random_array<array>(3, 2, 5, 3);
   const auto m = test::random_array<ebb::tensor<double, 1, dyn, dyn>>(4, 3, 5);
   const ebb::tensor<std::int64_t> key(-12345678901);
   constexpr auto f = [](auto a, auto b, auto c, auto d, auto n) {
@@ -228,7 +229,8 @@ TEST_CASE("derivatives of attention with all options are those of the composed f
 
 TEST_CASE("attention with masks in maps, with narrow floats, and refused") {
   using array = ebb::tensor<float, dyn, dyn, dyn>;
-  const auto q = test::random_array<array>(1, 2, 4, 3), k = test::random_array<array>(2, 2, 5, 3), v = test::random_array<array>(3, 2, 5, 6);
+  const auto q = test::random_array<array>(1, 2, 4, 3), k = test::random_array<array>(2, 2, 5, 3),
+             v = test::random_array<array>(3, 2, 5, 6);
   const auto m = test::random_array<ebb::tensor<float, 1, dyn>>(4, 5);
   const auto seen = m > -0.5f;
   const auto f = [](auto a, auto b, auto c, auto d) { return ebb::scaled_dot_product_attention(a, b, c, d); };

@@ -28,7 +28,8 @@ TEST_CASE("cells, rotary positions and embedding have PyTorch's recorded values 
   check_named<many, wide<dyn, 3>, wide<9, 2>, wide<9, 3>, wide<9>, wide<9>>("cell", "gru_cell", gru, {"out"}, b);
   check_named<many, many, many, many, vector, vector>("cell", "gru_cell", gru, {"out"}, b);
   // The state is near 1 there: 1 - h^2 cancels.
-  check_named<many, many, many, many, vector, vector>("cell", "rnn_cell", rnn, {"out"}, {.value = 8, .grad = 2048, .second = 4096, .spread = true});
+  check_named<many, many, many, many, vector, vector>("cell", "rnn_cell", rnn, {"out"},
+                                                      {.value = 8, .grad = 2048, .second = 4096, .spread = true});
   const auto turned = [](auto x, auto t) { return ebb::rotary(x, ebb::cos(t), ebb::sin(t)); };
   check_named<wide<3, 4>, wide<3, 2>>("cell", "rotary", turned, {"out"}, b);
   check_named<many, many>("cell", "rotary", turned, {"out"}, b);

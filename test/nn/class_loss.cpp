@@ -91,7 +91,8 @@ TEST_CASE("losses of several classes at their limits, reduced, narrow, in maps, 
   const auto each = [](auto x, auto y) { return ebb::focal(x, y, 0.5, 0.5, ebb::unreduced); };
   const auto y = each(row{800, -800, 800, -800, INFINITY}, row{1, 0, 0, 1, NAN});
   CHECK((y[0] == 0 && y[1] == 0 && y[2] == 400 && y[3] == 400 && std::isnan(y[4])));
-  const auto slope = ebb::grad([](auto x, auto t) { return ebb::focal(x, t, 0.5, 0.5, ebb::summed); })(row{800, -800, 800, -800}, row{1, 0, 0, 1});
+  const auto slope =
+      ebb::grad([](auto x, auto t) { return ebb::focal(x, t, 0.5, 0.5, ebb::summed); })(row{800, -800, 800, -800}, row{1, 0, 0, 1});
   CHECK((slope[0] == 0 && slope[1] == 0 && slope[2] == 0.5 && slope[3] == -0.5));
   CHECK(std::isnan(static_cast<double>(ebb::focal(row(0), row(0)))));
   CHECK((ebb::multilabel_soft_margin(row{800, -800}, row{0, 1}) == 800 && ebb::multilabel_soft_margin(row{800, -800}, row{1, 0}) == 0));
@@ -105,7 +106,8 @@ TEST_CASE("losses of several classes at their limits, reduced, narrow, in maps, 
   CHECK(ebb::dice(rows{{0, 0}, {1, 1}}, rows{{0, 0}, {1, 1}}) == 0);
   const auto low = ebb::info_nce(ebb::cast<ebb::bf16>(q), ebb::cast<ebb::bf16>(k), ebb::summed);
   CHECK(static_cast<float>(low) == Approx(losses[0] + losses[1]).epsilon(0.01));
-  const auto mapped = ebb::map([](auto a, auto b) { return ebb::dice(a, b); }, ebb::tensor<double, 1, 2, 2>{{{0.5, 1}, {1, 0}}}, ebb::tensor<double, 1, 2, 2>{{{1, 1}, {0, 0}}});
+  const auto mapped = ebb::map([](auto a, auto b) { return ebb::dice(a, b); }, ebb::tensor<double, 1, 2, 2>{{{0.5, 1}, {1, 0}}},
+                               ebb::tensor<double, 1, 2, 2>{{{1, 1}, {0, 0}}});
   CHECK(mapped[0] == Approx((1 - 4 / 4.5 + 1 - 1 / 2.0) / 2));
   CHECK(test::says(test::raised([&] { nce(q, rows{{1, 2, 3}, {4, 5, 6}}); }), {"info_nce", "[2, 2]", "[2, 3]"}));
 }

@@ -1,6 +1,7 @@
 // test/nn/contexts.static.cpp — the autocast class of each function of nn.hpp.
 // SPDX-License-Identifier: BSL-1.0
-// covers: attention.hpp cell.hpp class_loss.hpp convolution.hpp ctc.hpp dropout.hpp grid.hpp loss.hpp margin.hpp norm.hpp patches.hpp pool.hpp position.hpp recurrent.hpp resize.hpp weight_norm.hpp
+// covers: attention.hpp cell.hpp class_loss.hpp convolution.hpp ctc.hpp dropout.hpp grid.hpp loss.hpp margin.hpp
+// covers: norm.hpp patches.hpp pool.hpp position.hpp recurrent.hpp resize.hpp weight_norm.hpp
 #include <ebb/nn.hpp>
 
 #include "../trace/context_class.hpp"
@@ -64,7 +65,9 @@ static_assert(has_class<own, signals_in>([](auto x) { return ebb::batch_norm_by(
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::instance_norm(x); }));
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::group_norm<2>(x); }));
 
-static_assert(has_class<own, signals_in>([](auto x) { return std::get<1>(ebb::running_statistics(x, ebb::mean<0, 2>(x), ebb::var<0, 2>(x))); }));
+static_assert(has_class<own, signals_in>([](auto x) {
+  return std::get<1>(ebb::running_statistics(x, ebb::mean<0, 2>(x), ebb::var<0, 2>(x)));
+}));
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::upsample_nearest<3>(x); }));
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::upsample_linear<3, 3>(x, ebb::align_corners); }));
 static_assert(has_class<own, signals_in>([](auto x) { return ebb::upsample_nearest_exact<3>(x); }));
@@ -77,7 +80,9 @@ static_assert(has_class<own, signals_in>([](auto x) { return ebb::affine_grid<2,
 
 static_assert(has_class<own, images_in>([](auto x) { return ebb::local_response_norm<3>(x); }));
 static_assert(has_class<own, images_in>([](auto x) { return ebb::weight_norm<-1>(x, x[0](0)[0]); }));
-static_assert(has_class<own, signals_in>([](auto x) { return std::get<0>(ebb::spectral_norm<0>(x, ebb::slice<0, 0, 2>(x[0](0)), ebb::flatten(x[0]))); }));
+static_assert(has_class<own, signals_in>([](auto x) {
+  return std::get<0>(ebb::spectral_norm<0>(x, ebb::slice<0, 0, 2>(x[0](0)), ebb::flatten(x[0])));
+}));
 
 static_assert(has_class<own>([](auto x) { return ebb::sinusoidal<4>(x); }));
 static_assert(has_class<own>([](auto x) { return ebb::alibi<4>(x, x); }));

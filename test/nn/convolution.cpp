@@ -138,7 +138,8 @@ TEST_CASE("conv_transpose2d has the first and second derivatives of sums over wi
           }
     return r;
   };
-  linalg_test::against_differences<ebb::term<double, 13>>("taps", f, linalg_test::random_numbers(13, 7), linalg_test::extents_of({13}), oracle, 1e-10L, 1e-6L);
+  linalg_test::against_differences<ebb::term<double, 13>>("taps", f, linalg_test::random_numbers(13, 7), linalg_test::extents_of({13}),
+                                                          oracle, 1e-10L, 1e-6L);
 }
 
 }  // namespace

@@ -145,7 +145,8 @@ void check_forms(const geometry& g, long double bound) {
   const auto place = [&](std::size_t window, std::size_t tap) {
     std::size_t at = 0, run = 1;
     for (int i = 2; i >= 0; --i) {
-      const long p = static_cast<long>(window % windows[i]) * by[i].stride + static_cast<long>(tap % taps[i]) * by[i].dilation - by[i].before;
+      const long p =
+          static_cast<long>(window % windows[i]) * by[i].stride + static_cast<long>(tap % taps[i]) * by[i].dilation - by[i].before;
       if (p < 0 || p >= static_cast<long>(places[i])) return none;
       at += static_cast<std::size_t>(p) * run;
       run *= places[i], window /= windows[i], tap /= taps[i];

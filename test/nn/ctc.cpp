@@ -29,7 +29,8 @@ TEST_CASE("ctc of log_softmax has PyTorch's recorded values and gradients") {
 }
 
 /// The sum over all paths of `steps` classes that are these labels once repetitions and then blanks are left out.
-long double sum_over_paths(const std::vector<long double>& p, std::size_t classes, std::size_t steps, const std::vector<std::int64_t>& labels) {
+long double sum_over_paths(const std::vector<long double>& p, std::size_t classes, std::size_t steps,
+                           const std::vector<std::int64_t>& labels) {
   std::size_t count = 1;
   for (std::size_t t = 0; t < steps; ++t) count *= classes;
   long double sum = 0;
@@ -95,7 +96,8 @@ TEST_CASE("ctc has the first and second derivatives of the sum over all paths") 
   const std::vector<double> x{-0.5, -1.25, -2, -0.75, -1.5, -1, -0.25, -3, -0.6, -0.9, -1.1, -0.4};
   linalg_test::against_differences<wide<dyn, dyn>>("ctc", [](auto v) {
     const auto i = ebb::iota<0>(v);  // 0 to 3: the labels are 1 and 2, of 4 steps
-    return ebb::ctc(ebb::unsqueeze<1>(v), ebb::unsqueeze<0>(ebb::slice<0, 1, 3>(i)), ebb::slice<0, 3, 4>(i) + 1, ebb::slice<0, 2, 3>(i), ebb::summed);
+    return ebb::ctc(ebb::unsqueeze<1>(v), ebb::unsqueeze<0>(ebb::slice<0, 1, 3>(i)), ebb::slice<0, 3, 4>(i) + 1, ebb::slice<0, 2, 3>(i),
+                    ebb::summed);
   }, x, linalg_test::extents_of({4, 3}), [](const long_numbers& v) {
     std::vector<long double> p;
     for (const long double e : v) p.push_back(std::exp(e));

@@ -22,7 +22,8 @@ TEST_CASE("bags of rows have PyTorch's recorded values and gradients, without th
   const auto largest = [](auto x, auto k, auto... o) { return ebb::embedding_bag<bag::max, 1>(x, k, o...); };
   check_recorded<many, all, all>("cell", "embedding_bag_mean", mean, b);
   check_recorded<wide<5, 3>, ebb::term<std::int64_t, 7>, ebb::term<std::int64_t, 4>>("cell", "embedding_bag_mean", mean, b);
-  check_recorded<many, all, all>("cell", "embedding_bag_sum", [](auto x, auto k, auto o) { return ebb::embedding_bag<bag::sum, 1>(x, k, o); }, b);
+  check_recorded<many, all, all>(
+      "cell", "embedding_bag_sum", [](auto x, auto k, auto o) { return ebb::embedding_bag<bag::sum, 1>(x, k, o); }, b);
   check_recorded<many, all, all>("cell", "embedding_bag_max", largest, b);
   check_recorded<many, ebb::term<std::int64_t, dyn, dyn>>("cell", "embedding_bag_rows_mean", mean, b);
   check_recorded<many, ebb::term<std::int64_t, dyn, dyn>>("cell", "embedding_bag_rows_max", largest, b);

@@ -39,7 +39,8 @@ TEST_CASE("losses of single numbers give PyTorch's recorded values") {
   each("mean", ebb::averaged);
   each("none", ebb::unreduced);
   golden::check<rows, rows>("loss", "kl_div_batchmean", [](auto x, auto y) { return ebb::kl_div(x, y, ebb::batch_averaged); }, sums);
-  golden::check<rows, rows>("loss", "kl_div_log_target", [](auto x, auto y) { return ebb::kl_div(x, y, ebb::summed, ebb::log_target); }, sums);
+  golden::check<rows, rows>(
+      "loss", "kl_div_log_target", [](auto x, auto y) { return ebb::kl_div(x, y, ebb::summed, ebb::log_target); }, sums);
   golden::check<golden::any_vector, golden::any_vector>("loss", "kl_div_zero_target",
                                                         [](auto x, auto y) { return ebb::kl_div(x, y, ebb::summed); }, sums);
 }
@@ -58,7 +59,8 @@ TEST_CASE("losses give PyTorch's recorded values at kinks and bounds") {
   CHECK(ebb::all_equal(by_p(five{0, 1, 0, 1, 0.5}, five{0, 1, 1, 0, 0.25}), five{0, 0, -1e12, 1e12, 1}));
   golden::check_wide<vector, vector, vector>(
       "loss", "gaussian_nll_clamped",
-      [](auto x, auto y, auto v) { return ebb::gaussian_nll(x, y, v, ebb::unreduced, ebb::with_constants); }, {.value = 4, .grad = 4, .sign_is_open = true});
+      [](auto x, auto y, auto v) { return ebb::gaussian_nll(x, y, v, ebb::unreduced, ebb::with_constants); },
+      {.value = 4, .grad = 4, .sign_is_open = true});
   golden::check_wide<vector, vector>(
       "loss", "poisson_nll_full", [](auto x, auto y) { return ebb::poisson_nll(x, y, ebb::with_constants, ebb::unreduced); }, {.value = 4});
   golden::check_wide<vector, vector>(
@@ -77,7 +79,8 @@ TEST_CASE("losses of single numbers have the first and second derivatives of the
       return r;
     }, 1e-12L, 1e-7L);
   };
-  const numbers far{0.3, -2.25, 1.5, 4, 0.1, 0.75, -1, -0.5}, inner{0.3, 0.65, 0.35, 0.7, 0.5, 0.6, 0.45, 0.4}, counts{0.5, -1, 0.25, 2, 3, 2, 1.5, 7};
+  const numbers far{0.3, -2.25, 1.5, 4, 0.1, 0.75, -1, -0.5}, inner{0.3, 0.65, 0.35, 0.7, 0.5, 0.6, 0.45, 0.4},
+      counts{0.5, -1, 0.25, 2, 3, 2, 1.5, 7};
   check("huber", [](auto x) { return ebb::huber(x[0], x[1], 0.75, ebb::unreduced); }, far, [](auto x, auto y) {
     const auto d = std::fabs(x - y);
     return d <= 0.75L ? d * d / 2 : 0.75L * (d - 0.375L);
@@ -88,14 +91,16 @@ TEST_CASE("losses of single numbers have the first and second derivatives of the
   });
   check("bce", [](auto x) { return ebb::bce(x[0], x[1], ebb::unreduced); }, inner,
         [](auto p, auto y) { return -y * std::log(p) - (1 - y) * std::log1p(-p); });
-  check("kl_div", [](auto x) { return ebb::kl_div(x[1], x[0], ebb::unreduced); }, inner, [](auto y, auto x) { return y * (std::log(y) - x); });
+  check(
+      "kl_div", [](auto x) { return ebb::kl_div(x[1], x[0], ebb::unreduced); }, inner,
+      [](auto y, auto x) { return y * (std::log(y) - x); });
   check("kl_div of logarithms", [](auto x) { return ebb::kl_div(x[1], x[0], ebb::unreduced, ebb::log_target); }, far,
         [](auto y, auto x) { return std::exp(y) * (y - x); });
   check("gaussian_nll", [](auto x) { return ebb::gaussian_nll(x[0], 0.5, x[1], ebb::unreduced); }, inner,
         [](auto x, auto v) { return (std::log(v) + (x - 0.5L) * (x - 0.5L) / v) / 2; });
-  check("poisson_nll", [](auto x) { return ebb::poisson_nll(x[0], x[1], ebb::unreduced, ebb::with_constants); }, counts, [](auto x, auto y) {
-    return std::exp(x) - y * x + y * std::log(y) - y + std::log(2 * std::acos(-1.0L) * y) / 2;
-  });
+  check(
+      "poisson_nll", [](auto x) { return ebb::poisson_nll(x[0], x[1], ebb::unreduced, ebb::with_constants); }, counts,
+      [](auto x, auto y) { return std::exp(x) - y * x + y * std::log(y) - y + std::log(2 * std::acos(-1.0L) * y) / 2; });
   check("soft_margin", [](auto x) { return ebb::soft_margin(x[0], x[1], ebb::unreduced); }, far,
         [](auto x, auto y) { return std::log1p(std::exp(-y * x)); });
 }
@@ -104,7 +109,9 @@ TEST_CASE("losses of single numbers at infinities, at the end of their support, 
   using row = ebb::tensor<double, 3>;
   const row x{infinite, -infinite, 0.25}, zeros{};
   CHECK(ebb::all_equal(ebb::huber(x, zeros, 2, ebb::unreduced), row{infinite, infinite, 0.03125}));
-  const auto slopes = [](auto a) { return ebb::sum(ebb::huber(a, 0, 2, ebb::unreduced)) + ebb::sum(ebb::smooth_l1(a, 0, 0, ebb::unreduced)); };
+  const auto slopes = [](auto a) {
+    return ebb::sum(ebb::huber(a, 0, 2, ebb::unreduced)) + ebb::sum(ebb::smooth_l1(a, 0, 0, ebb::unreduced));
+  };
   CHECK(ebb::all_equal(ebb::grad(slopes)(x), row{3, -3, 1.25}));
   CHECK(ebb::all_equal(ebb::grad(slopes)(row{0, -0., 5}), row{0, 0, 3}));
   // The divergence from a distribution with zeros, and its gradient by the target, which PyTorch makes NaN.

@@ -19,12 +19,15 @@ TEST_CASE("losses with a margin have PyTorch's recorded values and gradients") {
   using matrix = wide<dyn, dyn>;
   using vector = wide<dyn>;
   using classes = ebb::term<std::int64_t, dyn>;
-  check_recorded<matrix, matrix, vector>("loss", "cosine_embedding", [](auto x, auto y, auto s) { return ebb::cosine_embedding(x, y, s, 0.1); }, b);
+  check_recorded<matrix, matrix, vector>(
+      "loss", "cosine_embedding", [](auto x, auto y, auto s) { return ebb::cosine_embedding(x, y, s, 0.1); }, b);
   check_recorded<wide<4, 3>, wide<4, 3>, wide<4>>(
-      "loss", "margin_ranking", [](auto x, auto y, auto s) { return ebb::margin_ranking(ebb::select<1, 0>(x), ebb::select<1, 0>(y), s, 0.3); }, b);
+      "loss", "margin_ranking",
+      [](auto x, auto y, auto s) { return ebb::margin_ranking(ebb::select<1, 0>(x), ebb::select<1, 0>(y), s, 0.3); }, b);
   check_recorded<matrix, matrix, vector>(
       "loss", "triplet_swap", [](auto x, auto y, auto) { return ebb::triplet(x, y, ebb::flip<0>(x) * 2, 1.5, ebb::swapped); }, b);
-  check_recorded<wide<5, 4>, ebb::term<std::int64_t, 5>>("loss", "multi_margin", [](auto x, auto t) { return ebb::multi_margin(x, t, 0.8); }, b);
+  check_recorded<wide<5, 4>, ebb::term<std::int64_t, 5>>(
+      "loss", "multi_margin", [](auto x, auto t) { return ebb::multi_margin(x, t, 0.8); }, b);
   check_recorded<matrix, classes>("loss", "multi_margin_2", [](auto x, auto t) { return ebb::multi_margin<2>(x, t); }, b);
 }
 
@@ -50,39 +53,51 @@ TEST_CASE("losses with a margin have the first and second derivatives of their f
                         2 * loss(of_order(1, v, 0, 1), std::min(of_order(1, v, 0, 2), of_order(1, v, 1, 2)), 3) +
                         4 * loss(of_order(3, v, 0, 1), of_order(3, v, 0, 2), 1)};
   });
-  check("cosine_embedding", [](auto v) { return ebb::cosine_embedding(v[0], v[1], -1, -1, ebb::summed) + ebb::cosine_embedding(v[2], v[1], 1, ebb::summed); },
-        x, [](const long_numbers& v) {
-    const auto cosine = [&](std::size_t i, std::size_t j) {
-      const long double dot = v[2 * i] * v[2 * j] + v[2 * i + 1] * v[2 * j + 1];
-      return dot / std::sqrt((v[2 * i] * v[2 * i] + v[2 * i + 1] * v[2 * i + 1] + 1e-12L) * (v[2 * j] * v[2 * j] + v[2 * j + 1] * v[2 * j + 1] + 1e-12L));
-    };
-    return long_numbers{cosine(0, 1) + 1 + 1 - cosine(2, 1)};
-  });
+  check(
+      "cosine_embedding",
+      [](auto v) { return ebb::cosine_embedding(v[0], v[1], -1, -1, ebb::summed) + ebb::cosine_embedding(v[2], v[1], 1, ebb::summed); }, x,
+      [](const long_numbers& v) {
+        const auto cosine = [&](std::size_t i, std::size_t j) {
+          const long double dot = v[2 * i] * v[2 * j] + v[2 * i + 1] * v[2 * j + 1];
+          return dot / std::sqrt((v[2 * i] * v[2 * i] + v[2 * i + 1] * v[2 * i + 1] + 1e-12L) *
+                                 (v[2 * j] * v[2 * j] + v[2 * j + 1] * v[2 * j + 1] + 1e-12L));
+        };
+        return long_numbers{cosine(0, 1) + 1 + 1 - cosine(2, 1)};
+      });
   // On both sides of the kinks; of cubes, so that second derivatives are not 0.
   const auto hinge = [](long double e) { return std::max(0.0L, e); };
   const auto cubed = [](long double e) { return e * e * e; };
-  check("margin_ranking", [](auto v) { return ebb::margin_ranking(v[1] * v[1] * v[1], v[0] * v[0], -1, 0.5, ebb::summed) + ebb::margin_ranking(v[2], v[0] * v[2], 1); },
-        x, [=](const long_numbers& v) {
-    return long_numbers{hinge(0.5L + cubed(v[2]) - v[0] * v[0]) + hinge(0.5L + cubed(v[3]) - v[1] * v[1]) +
-                        (hinge(v[0] * v[4] - v[4]) + hinge(v[1] * v[5] - v[5])) / 2};
-  });
+  check(
+      "margin_ranking",
+      [](auto v) {
+        return ebb::margin_ranking(v[1] * v[1] * v[1], v[0] * v[0], -1, 0.5, ebb::summed) + ebb::margin_ranking(v[2], v[0] * v[2], 1);
+      },
+      x,
+      [=](const long_numbers& v) {
+        return long_numbers{hinge(0.5L + cubed(v[2]) - v[0] * v[0]) + hinge(0.5L + cubed(v[3]) - v[1] * v[1]) +
+                            (hinge(v[0] * v[4] - v[4]) + hinge(v[1] * v[5] - v[5])) / 2};
+      });
   // The targets are 1 in the first column and -1 in the second.
-  check("hinge_embedding", [](auto v) { return ebb::hinge_embedding(v * v * v, 1.0 - 2.0 * ebb::cast<double>(ebb::arange_like<1>(v)), 0.75, ebb::summed); }, x,
-        [=](const long_numbers& v) {
-    long double sum = 0;
-    for (std::size_t i = 0; i < 6; ++i) sum += i % 2 == 0 ? cubed(v[i]) : hinge(0.75L - cubed(v[i]));
-    return long_numbers{sum};
-  });
+  check(
+      "hinge_embedding",
+      [](auto v) { return ebb::hinge_embedding(v * v * v, 1.0 - 2.0 * ebb::cast<double>(ebb::arange_like<1>(v)), 0.75, ebb::summed); }, x,
+      [=](const long_numbers& v) {
+        long double sum = 0;
+        for (std::size_t i = 0; i < 6; ++i) sum += i % 2 == 0 ? cubed(v[i]) : hinge(0.75L - cubed(v[i]));
+        return long_numbers{sum};
+      });
   // Row i has the class i % 2. The mean is over both classes, and over rows.
-  check("multi_margin", [](auto v) { return ebb::multi_margin<2>(v, ebb::iota<0>(v) % 2, 0.8) + ebb::multi_margin(v * v, ebb::iota<0>(v) % 2); }, x,
-        [=](const long_numbers& v) {
-    long double sum = 0;
-    for (std::size_t i = 0; i < 3; ++i) {
-      const long double own = v[2 * i + i % 2], other = v[2 * i + 1 - i % 2];
-      sum += std::pow(hinge(0.8L - own + other), 2.0L) / 2 + hinge(1 - own * own + other * other) / 2;
-    }
-    return long_numbers{sum / 3};
-  });
+  check(
+      "multi_margin",
+      [](auto v) { return ebb::multi_margin<2>(v, ebb::iota<0>(v) % 2, 0.8) + ebb::multi_margin(v * v, ebb::iota<0>(v) % 2); }, x,
+      [=](const long_numbers& v) {
+        long double sum = 0;
+        for (std::size_t i = 0; i < 3; ++i) {
+          const long double own = v[2 * i + i % 2], other = v[2 * i + 1 - i % 2];
+          sum += std::pow(hinge(0.8L - own + other), 2.0L) / 2 + hinge(1 - own * own + other * other) / 2;
+        }
+        return long_numbers{sum / 3};
+      });
 }
 
 TEST_CASE("losses with a margin at their kinks, unreduced, and refused") {

@@ -99,7 +99,8 @@ TEST_CASE("running_statistics move towards those of the batch, and have no gradi
   // One element for each channel has a mean, but no variance.
   const auto [mean, variance] = ebb::running_statistics(ebb::tensor<double, dyn, dyn>{{2, 4}}, channel_row{0, 0}, channel_row{1, 1}, 0.5);
   CHECK((mean[0] == 1 && mean[1] == 2 && std::isnan(variance[0])));
-  CHECK(test::says(test::raised([&] { ebb::running_statistics(x, channel_row(3), old_variance); }), {"running_statistics", "[4, 2, 5]", "[3]"}));
+  CHECK(test::says(test::raised([&] { ebb::running_statistics(x, channel_row(3), old_variance); }),
+                   {"running_statistics", "[4, 2, 5]", "[3]"}));
 }
 
 TEST_CASE("norms of extents that do not fit name the function and the shapes; a norm on the tape is the same captured") {

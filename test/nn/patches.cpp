@@ -78,7 +78,8 @@ TEST_CASE("unfold2d and fold2d have the first and second derivatives of long dou
     ebb::backward(ebb::sum(ebb::square(ebb::unfold2d<around>(v))), {.compiled_autograd = captured});
     CHECK(ebb::all_equal(v.grad().value(), want));
   }
-  const auto thrown = test::raised([&] { static_cast<void>(ebb::unfold2d<patches{.size = 5}>(ebb::tensor<float, dyn, dyn, dyn>(1, 4, 4))); });
+  const auto thrown =
+      test::raised([&] { static_cast<void>(ebb::unfold2d<patches{.size = 5}>(ebb::tensor<float, dyn, dyn, dyn>(1, 4, 4))); });
   CHECK(test::says(thrown, {"ebb::unfold2d", "[1, 4, 4]"}));
   const ebb::tensor<float, dyn, dyn> columns(9, 15);
   CHECK(test::says(test::raised([&] { static_cast<void>(ebb::fold2d<4, 4, around>(columns)); }), {"ebb::fold2d", "[9, 15]"}));

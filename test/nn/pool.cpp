@@ -111,7 +111,8 @@ constexpr auto by_all_pools = [](auto a) {
 
 TEST_CASE("places of largest elements count in their line, plane or volume; derivatives of every order go there") {
   // Windows of two elements along the last axis: the same ones for pools along one, two and three axes.
-  const ebb::tensor<float, dyn, dyn, dyn> x{{{1, 2, 4, 4, 5}, {NAN, 1, -HUGE_VALF, -HUGE_VALF, 0}}, {{6, 5, 0, -0.0f, -1}, {7, 8, 8, 7, 1}}};
+  const ebb::tensor<float, dyn, dyn, dyn> x{{{1, 2, 4, 4, 5}, {NAN, 1, -HUGE_VALF, -HUGE_VALF, 0}},
+                                            {{6, 5, 0, -0.0f, -1}, {7, 8, 8, 7, 1}}};
   const auto [values, line, plane, volume] = ebb::compile(by_all_pools)(x);
   const std::size_t places[2][2][3] = {{{1, 2, 4}, {0, 2, 4}}, {{0, 2, 4}, {1, 2, 4}}};
   for (std::size_t i = 0; i < 2; ++i)
@@ -291,14 +292,16 @@ TEST_CASE("adaptive pools of x^3 have the first and second derivatives of the el
   const auto mean = [&](const linalg_test::long_numbers& x) {
     return windows(x, [](const auto& w) { return (w[0] + w[1] + w[2] + w[3]) / 4; });
   };
-  const auto most = [&](const linalg_test::long_numbers& x) { return windows(x, [](const auto& w) { return *std::max_element(w.begin(), w.end()); }); };
+  const auto most = [&](const linalg_test::long_numbers& x) {
+    return windows(x, [](const auto& w) { return *std::max_element(w.begin(), w.end()); });
+  };
   using plane = ebb::term<double, 1, 1, 3, 4>;
   const auto x = linalg_test::random_numbers(12, 2);
   const auto extents = linalg_test::extents_of({1, 1, 3, 4});
-  linalg_test::against_differences<plane>("avg", [](auto a) { return ebb::square(ebb::adaptive_avg_pool2d<2, 2>(a * a * a)); }, x, extents, mean, 1e-10L,
-                                          1e-6L);
-  linalg_test::against_differences<plane>("max", [](auto a) { return ebb::square(ebb::adaptive_max_pool2d<2, 2>(a * a * a)); }, x, extents, most, 1e-10L,
-                                          1e-6L);
+  linalg_test::against_differences<plane>(
+      "avg", [](auto a) { return ebb::square(ebb::adaptive_avg_pool2d<2, 2>(a * a * a)); }, x, extents, mean, 1e-10L, 1e-6L);
+  linalg_test::against_differences<plane>(
+      "max", [](auto a) { return ebb::square(ebb::adaptive_max_pool2d<2, 2>(a * a * a)); }, x, extents, most, 1e-10L, 1e-6L);
 }
 
 }  // namespace

@@ -68,7 +68,8 @@ TEST_CASE("layers are cells, step by step and layer by layer, without a batch ax
   CHECK(close_to(ebb::select<0, 1>(c), std::get<1>(upper)));
   // Without a batch axis, and over no steps.
   const auto row = ebb::select<1, 0>(x);
-  const auto alone = ebb::lstm(row, ebb::select<1, 0>(h0), ebb::select<1, 0>(c0), std::tuple(std::tuple(wi, wh, bi, bh), std::tuple(wu, wh)));
+  const auto alone =
+      ebb::lstm(row, ebb::select<1, 0>(h0), ebb::select<1, 0>(c0), std::tuple(std::tuple(wi, wh, bi, bh), std::tuple(wu, wh)));
   CHECK(close_to(std::get<0>(alone), ebb::select<1, 0>(out)));
   const auto none = ebb::lstm(array<dyn, 2, 3>(0), h0, c0, std::tuple(std::tuple(wi, wh), std::tuple(wu, wh)));
   CHECK(std::get<0>(none).size() == 0);
@@ -130,28 +131,31 @@ TEST_CASE("gru of sequences with lengths has the first and second derivatives of
     return ebb::gru(x, h, std::tuple(wi, wh), 3 - 2 * ebb::iota<0>(ebb::slice<0, 0, 2>(v)));
   };
   const auto sigmoid = [](long double z) { return 1 / (1 + std::exp(-z)); };
-  linalg_test::against_differences<wide<28>>("gru", layer, linalg_test::random_numbers(28, 3), linalg_test::extents_of({28}), [&](const long_numbers& v) {
-    long_numbers rows(steps * n * width), last(n * width);
-    for (int i = 0; i < n; ++i) {
-      long double h[width] = {v[static_cast<std::size_t>(6 + 2 * i)], v[static_cast<std::size_t>(7 + 2 * i)]};
-      for (int t = 0; t < 3 - 2 * i; ++t) {
-        const auto gate = [&](int g, int k, bool of_x) {
-          const auto row = static_cast<std::size_t>(2 * g + k);
-          if (of_x) return v[10 + row] * v[static_cast<std::size_t>(t * n + i)];
-          return v[16 + 2 * row] * h[0] + v[17 + 2 * row] * h[1];
-        };
-        long double next[width];
-        for (int k = 0; k < width; ++k) {
-          const long double r = sigmoid(gate(0, k, true) + gate(0, k, false)), z = sigmoid(gate(1, k, true) + gate(1, k, false));
-          next[k] = (1 - z) * std::tanh(gate(2, k, true) + r * gate(2, k, false)) + z * h[k];
+  linalg_test::against_differences<wide<28>>(
+      "gru", layer, linalg_test::random_numbers(28, 3), linalg_test::extents_of({28}),
+      [&](const long_numbers& v) {
+        long_numbers rows(steps * n * width), last(n * width);
+        for (int i = 0; i < n; ++i) {
+          long double h[width] = {v[static_cast<std::size_t>(6 + 2 * i)], v[static_cast<std::size_t>(7 + 2 * i)]};
+          for (int t = 0; t < 3 - 2 * i; ++t) {
+            const auto gate = [&](int g, int k, bool of_x) {
+              const auto row = static_cast<std::size_t>(2 * g + k);
+              if (of_x) return v[10 + row] * v[static_cast<std::size_t>(t * n + i)];
+              return v[16 + 2 * row] * h[0] + v[17 + 2 * row] * h[1];
+            };
+            long double next[width];
+            for (int k = 0; k < width; ++k) {
+              const long double r = sigmoid(gate(0, k, true) + gate(0, k, false)), z = sigmoid(gate(1, k, true) + gate(1, k, false));
+              next[k] = (1 - z) * std::tanh(gate(2, k, true) + r * gate(2, k, false)) + z * h[k];
+            }
+            for (int k = 0; k < width; ++k) h[k] = rows[static_cast<std::size_t>((t * n + i) * width + k)] = next[k];
+          }
+          for (int k = 0; k < width; ++k) last[static_cast<std::size_t>(i * width + k)] = h[k];
         }
-        for (int k = 0; k < width; ++k) h[k] = rows[static_cast<std::size_t>((t * n + i) * width + k)] = next[k];
-      }
-      for (int k = 0; k < width; ++k) last[static_cast<std::size_t>(i * width + k)] = h[k];
-    }
-    rows.insert(rows.end(), last.begin(), last.end());
-    return rows;
-  }, 1e-11L, 1e-6L);
+        rows.insert(rows.end(), last.begin(), last.end());
+        return rows;
+      },
+      1e-11L, 1e-6L);
 }
 
 TEST_CASE("options of scan change no bit of a gradient of lstm and rnn, a region on the tape has it too, and states keep their dtype") {
@@ -159,14 +163,16 @@ TEST_CASE("options of scan change no bit of a gradient of lstm and rnn, a region
   const auto h0 = test::random_array<array<1, 2, 4>>(2), c0 = test::random_array<array<1, 2, 4>>(3);
   const auto wi = test::random_array<array<16, 3>>(4);
   const auto wh = test::random_array<array<16, 4>>(5);
-  const auto all = ebb::grad<3>([](auto y, auto h, auto c, auto a, auto b) { return ebb::sum(std::get<0>(ebb::lstm(y, h, c, std::tuple(a, b)))); });
+  const auto all =
+      ebb::grad<3>([](auto y, auto h, auto c, auto a, auto b) { return ebb::sum(std::get<0>(ebb::lstm(y, h, c, std::tuple(a, b)))); });
   const auto few = ebb::grad<3>([](auto y, auto h, auto c, auto a, auto b) {
     return ebb::sum(std::get<0>(ebb::lstm<ebb::keep_every<3>>(y, h, c, std::tuple(a, b))));
   });
   const auto want = all(x, h0, c0, wi, wh);
   CHECK(ebb::all_equal(want, few(x, h0, c0, wi, wh)));
   ebb::variable w(wi);
-  const auto region = ebb::compile([](auto y, auto h, auto c, auto a, auto b) { return ebb::sum(std::get<0>(ebb::lstm(y, h, c, std::tuple(a, b)))); });
+  const auto region =
+      ebb::compile([](auto y, auto h, auto c, auto a, auto b) { return ebb::sum(std::get<0>(ebb::lstm(y, h, c, std::tuple(a, b)))); });
   ebb::backward(region(x, h0, c0, w, wh));
   CHECK(ebb::all_equal(w.grad().value(), want));
   const auto vi = test::random_array<array<4, 3>>(6);

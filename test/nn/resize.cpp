@@ -26,7 +26,8 @@ TEST_CASE("upsampling and pixel_shuffle have PyTorch's recorded values and gradi
   const golden::bounds cubic{.value = 64, .grad = 64, .grad_floor = 1, .spread = true};
   check_recorded<images>("pool", "upsample_nearest_exact", [](auto x) { return ebb::upsample_nearest_exact<4, 9>(x); }, b);
   check_recorded<images>("pool", "upsample_bicubic", [](auto x) { return ebb::upsample_cubic<5, 9>(x); }, cubic);
-  check_recorded<images>("pool", "upsample_bicubic_corners", [](auto x) { return ebb::upsample_cubic<5, 9>(x, ebb::align_corners); }, cubic);
+  check_recorded<images>(
+      "pool", "upsample_bicubic_corners", [](auto x) { return ebb::upsample_cubic<5, 9>(x, ebb::align_corners); }, cubic);
   check_recorded<wide<1, 2, 3, 4>>("pool", "upsample_bicubic", [](auto x) { return ebb::upsample_cubic<5, 9>(x); }, cubic);
   check_recorded<images>("pool", "pixel_shuffle", [](auto y) { return ebb::pixel_shuffle<2>(y); }, b);
 }

@@ -58,7 +58,8 @@ std::vector<T> positive_places() {
   std::mt19937_64 next(3);
   for (T edge : {T(0.75), T(1), T(2), T(2.5), T(3.5), T(8), T(1.4616321449683623)}) {
     T up = edge, down = edge;
-    for (int i = 0; i < 100; ++i, up = std::nextafter(up, T(100)), down = std::nextafter(down, T(0))) out.push_back(up), out.push_back(down);
+    for (int i = 0; i < 100; ++i, up = std::nextafter(up, T(100)), down = std::nextafter(down, T(0)))
+      out.push_back(up), out.push_back(down);
   }
   std::uniform_real_distribution<double> ordinary(0, 10), middle(0.9, 2.6), exponent(-20, 30);
   for (int i = 0; i < 6000; ++i)

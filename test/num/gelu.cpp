@@ -109,10 +109,12 @@ TEMPLATE_TEST_CASE("gelu and its derivatives are their limits at zeros and infin
     CHECK((of::gelu_bend(x) == 0 && of::gelu_bend(-x) == 0 && of::gelu_tanh_bend(x) == 0 && of::gelu_tanh_bend(-x) == 0));
   }
   for (T x : {T(0), T(-0.0)}) {
-    CHECK((test::same(of::gelu(x), x) && test::same(of::gelu_tanh(x), x) && of::gelu_slope(x) == T(0.5) && of::gelu_tanh_slope(x) == T(0.5)));
+    CHECK(
+        (test::same(of::gelu(x), x) && test::same(of::gelu_tanh(x), x) && of::gelu_slope(x) == T(0.5) && of::gelu_tanh_slope(x) == T(0.5)));
   }
   const T nan = L::quiet_NaN();
-  for (T y : {of::gelu(nan), of::gelu_slope(nan), of::gelu_bend(nan), of::gelu_tanh(nan), of::gelu_tanh_slope(nan), of::gelu_tanh_bend(nan)})
+  for (T y :
+       {of::gelu(nan), of::gelu_slope(nan), of::gelu_bend(nan), of::gelu_tanh(nan), of::gelu_tanh_slope(nan), of::gelu_tanh_bend(nan)})
     CHECK(std::isnan(y));
 }
 

@@ -30,7 +30,8 @@ std::vector<T> places() {
       at.push_back(1 + distance), at.push_back(1 - distance / 2), at.push_back(distance - 1);
     }
   const T far = sizeof(T) == 4 ? T(0x1p+13) : T(0x1p+28);
-  for (int i = -400; i < 400; ++i) at.push_back(far * (1 + static_cast<T>(i) / 8192)), at.push_back(far + far * static_cast<T>(i) * L::epsilon());
+  for (int i = -400; i < 400; ++i)
+    at.push_back(far * (1 + static_cast<T>(i) / 8192)), at.push_back(far + far * static_cast<T>(i) * L::epsilon());
   return at;
 }
 
@@ -68,7 +69,8 @@ TEST_CASE("asinh, acosh and atanh in constant expressions have the bits of run t
   constexpr auto t = results([](double x) { return of::atanh(x / (1 + lane::abs(x))); });
   for (std::size_t i = 0; volatile double x : at) {
     const double y = x;
-    CHECK((test::same(s[i], of::asinh(y)) && test::same(c[i], of::acosh(1 + lane::abs(y))) && test::same(t[i], of::atanh(y / (1 + lane::abs(y))))));
+    CHECK((test::same(s[i], of::asinh(y)) && test::same(c[i], of::acosh(1 + lane::abs(y))) &&
+           test::same(t[i], of::atanh(y / (1 + lane::abs(y))))));
     ++i;
   }
 }

@@ -80,7 +80,8 @@ TEMPLATE_TEST_CASE("atan2 keeps its documented error for numbers of all sizes an
   CHECK(differences == 0);
 }
 
-TEMPLATE_TEST_CASE("the slope of atan2 keeps its documented error, and factors for huge and tiny numbers change no bits", "", float, double) {
+TEMPLATE_TEST_CASE("the slope of atan2 keeps its documented error, and factors for huge and tiny numbers change no bits", "", float,
+                   double) {
   using T = TestType;
   using L = std::numeric_limits<T>;
   constexpr T inf = L::infinity(), nan = L::quiet_NaN();

@@ -27,7 +27,8 @@ void check(const char* name, F f, G oracle, double bound) {
 TEMPLATE_TEST_CASE("log1p of numbers from 0 to 1 has the bits of log1p, for lanes and scalars", "", float, double) {
   using T = TestType;
   using L = std::numeric_limits<T>;
-  std::vector<T> at{0, L::denorm_min(), L::min(), L::epsilon() / 2, T(0.25), T(0.5), T(0.5) - L::epsilon() / 4, T(0.5) + L::epsilon() / 2, 1, L::quiet_NaN()};
+  std::vector<T> at{0, L::denorm_min(), L::min(), L::epsilon() / 2, T(0.25), T(0.5), T(0.5) - L::epsilon() / 4, T(0.5) + L::epsilon() / 2,
+                    1, L::quiet_NaN()};
   std::mt19937_64 next(3);
   std::uniform_real_distribution<double> part(0, 1), size(-60, 0);
   for (int i = 0; i < 20000; ++i) at.push_back(static_cast<T>(i % 2 ? part(next) : std::exp2(size(next))));

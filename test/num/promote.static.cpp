@@ -16,7 +16,8 @@ template <class A, class... B>
 struct row {
   /// Whether the dtypes of A with each of B... are those of Expected..., in both orders.
   template <class... Expected>
-  static constexpr bool is = (std::is_same_v<ebb::promoted<A, B>, Expected> && ...) && (std::is_same_v<ebb::promoted<B, A>, Expected> && ...);
+  static constexpr bool is =
+      (std::is_same_v<ebb::promoted<A, B>, Expected> && ...) && (std::is_same_v<ebb::promoted<B, A>, Expected> && ...);
 };
 template <class A>
 using with_all = row<A, bool, i32, i64, f16, b16, float, double>;

@@ -25,7 +25,8 @@ std::vector<std::array<T, 2>> pairs_to_divide() {
     const T y = std::ldexp(static_cast<T>(significand(next)), i % 3 ? 0 : far(next));
     out.push_back({std::ldexp(static_cast<T>(significand(next)), i % 2 ? near(next) : far(next)), y});
     const T multiple = y * static_cast<T>(few(next));
-    out.push_back({multiple, y}), out.push_back({std::nextafter(multiple, T(0)), y}), out.push_back({std::nextafter(multiple, 2 * multiple), y});
+    out.push_back({multiple, y}), out.push_back({std::nextafter(multiple, T(0)), y}),
+        out.push_back({std::nextafter(multiple, 2 * multiple), y});
   }
   return out;
 }
@@ -57,7 +58,8 @@ TEMPLATE_TEST_CASE("the remainder has the sign of the divisor, and the quotient 
     wrong += !test::same(lane::floor_remainder(x, y), want);
     // The exact quotient fits into long double if it is small; (x - want) / y is exact then, too.
     const long double exact = std::floor(static_cast<long double>(x) / static_cast<long double>(y));
-    const bool known = std::isfinite(x) && std::isfinite(y) && y != 0 && std::fabs(exact) < 1e6L && std::fabs(x) > 1e-30f && std::fabs(y) > 1e-30f;
+    const bool known =
+        std::isfinite(x) && std::isfinite(y) && y != 0 && std::fabs(exact) < 1e6L && std::fabs(x) > 1e-30f && std::fabs(y) > 1e-30f;
     if (known) wrong += static_cast<long double>(lane::floor_quotient(x, y)) != exact;
   }
   CHECK(wrong == 0);

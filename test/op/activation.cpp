@@ -71,7 +71,8 @@ TEST_CASE("array parameters are broadcast and get gradients") {
   const auto slope = by_parameter([](auto u, auto v) { return ebb::leaky_relu(u, v); });
   for (std::size_t i = 0; i < 3; ++i) CHECK(slope(i) == x(0, i));
   const auto alpha = by_parameter([](auto u, auto v) { return ebb::elu(u, v); });
-  for (std::size_t i = 0; i < 3; ++i) CHECK(std::fabs(double(alpha(i)) - std::expm1(std::min(double(x(0, i)), 0.)) - std::expm1(std::min(double(x(1, i)), 0.))) < 1e-15);
+  for (std::size_t i = 0; i < 3; ++i)
+    CHECK(std::fabs(double(alpha(i)) - std::expm1(std::min(double(x(0, i)), 0.)) - std::expm1(std::min(double(x(1, i)), 0.))) < 1e-15);
   // Bounds get the gradient of elements beyond them and on them.
   const auto low = by_parameter([](auto u, auto v) { return ebb::hardtanh(u, -v, v); });
   CHECK((low(0) == -1 + 1 && low(1) == -1 + 1 && low(2) == 1));

@@ -58,7 +58,8 @@ TEST_CASE("derivatives of sums at indices are those of loops") {
     return all;
   };
   const auto x = linalg_test::random_numbers(12, 3);
-  linalg_test::against_differences<ebb::term<double, dyn, dyn, dyn>>("dyn", f, x, linalg_test::extents_of({2, 3, 2}), oracle, 1e-10L, 1e-8L);
+  linalg_test::against_differences<ebb::term<double, dyn, dyn, dyn>>("dyn", f, x, linalg_test::extents_of({2, 3, 2}), oracle, 1e-10L,
+                                                                     1e-8L);
 }
 
 TEST_CASE("take along an axis: arrays of indices, scalars, integers, negative ones") {
@@ -73,12 +74,14 @@ TEST_CASE("take along an axis: arrays of indices, scalars, integers, negative on
   static_assert(std::is_same_v<decltype(dropped), const ebb::tensor<double, 2, 3>>);
   CHECK(ebb::all_equal(dropped, ebb::select<2, 3>(x)));
   CHECK(ebb::all_equal(ebb::take<2>(x, -1), dropped));
-  constexpr auto traced = ebb::compile([](auto a, auto k) { return ebb::take<1>(ebb::take<2>(a, -1), k + 1) + ebb::take<1>(ebb::take<2>(a, 3), 2); });
+  constexpr auto traced =
+      ebb::compile([](auto a, auto k) { return ebb::take<1>(ebb::take<2>(a, -1), k + 1) + ebb::take<1>(ebb::take<2>(a, 3), 2); });
   const auto last = traced(x, ebb::tensor<std::int64_t>(1));
   for (std::size_t a = 0; a < 2; ++a) CHECK(last(a) == 2 * x(a, 2, 3));
   CHECK(test::says(test::raised([&] { static_cast<void>(ebb::take<1>(x, 3)); }), {"ebb::take: index [3]", "[3]"}));
   CHECK(test::says(test::raised([&] { static_cast<void>(ebb::take<1>(x, -4)); }), {"ebb::take: index [-4]", "[3]"}));
-  CHECK(test::says(test::raised([&] { static_cast<void>(traced(x, ebb::tensor<std::int64_t>(2))); }), {"take", "is 3, and there are 3 rows"}));
+  CHECK(test::says(test::raised([&] { static_cast<void>(traced(x, ebb::tensor<std::int64_t>(2))); }),
+                   {"take", "is 3, and there are 3 rows"}));
 }
 
 TEST_CASE("sums at indices: map, narrow floats, empty arrays, errors, the tape") {
@@ -93,7 +96,8 @@ TEST_CASE("sums at indices: map, narrow floats, empty arrays, errors, the tape")
   CHECK(ebb::all_equal(ebb::map([](auto a, auto p) { return ebb::take_along_axis<0>(a, p); }, x, i), ebb::take_along_axis<1>(x, i)));
   // 1 + 256 times 2^-8: each sum that is rounded to bfloat16 stays 1.
   ebb::tensor<ebb::bf16, 1> one{ebb::bf16(1.0f)};
-  const ebb::tensor<ebb::bf16, dyn> small = ebb::cast<ebb::bf16>(ebb::tensor<float, dyn>::generate([](std::size_t) { return 0.00390625f; }, 256));
+  const ebb::tensor<ebb::bf16, dyn> small =
+      ebb::cast<ebb::bf16>(ebb::tensor<float, dyn>::generate([](std::size_t) { return 0.00390625f; }, 256));
   const ebb::tensor<std::int64_t, dyn> zeros(256);
   CHECK(static_cast<float>(ebb::scatter_add<0>(one, zeros, small)(0)) == 2);
   CHECK(static_cast<float>(ebb::index_add<0>(one, zeros, small)(0)) == 2);
@@ -103,10 +107,12 @@ TEST_CASE("sums at indices: map, narrow floats, empty arrays, errors, the tape")
   auto bad = i;
   bad.at(2, 1) = 4;
   auto out = x;
-  CHECK(test::raised([&] { ebb::compile(added_second)(ebb::into(out), x, bad, u); }).find("scatter_add: number 13 of the indices") != std::string::npos);
+  CHECK(test::raised([&] { ebb::compile(added_second)(ebb::into(out), x, bad, u); }).find("scatter_add: number 13 of the indices") !=
+        std::string::npos);
   CHECK(ebb::all_equal(out, x));
   bad.at(2, 1) = -1;
-  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::take_along_axis<1>(x, bad)); }), {"ebb::take_along_axis", "is -1, and there are 4"}));
+  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::take_along_axis<1>(x, bad)); }),
+                   {"ebb::take_along_axis", "is -1, and there are 4"}));
   CHECK(test::says(test::raised([&] { static_cast<void>(ebb::index_add<0>(x, ebb::tensor<std::int64_t, dyn>{0, 1, 3}, x)); }),
                    {"ebb::index_add", "is 3, and there are 3"}));
   CHECK(test::says(test::raised([&] { static_cast<void>(ebb::take_along_axis<0>(x, i)); }), {"ebb::take_along_axis", "[3, 4]", "[3, 6]"}));

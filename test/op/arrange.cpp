@@ -1,4 +1,4 @@
-// test/op/arrange.cpp — parts in tuples, axes in another order, elements turned round or repeated: recorded values, arrays, errors, the tape.
+// test/op/arrange.cpp — parts in tuples, axes in another order, elements turned round or repeated: values, arrays, errors, the tape.
 // SPDX-License-Identifier: BSL-1.0
 #include "../linalg/oracle.hpp"
 #include "golden.hpp"
@@ -30,7 +30,8 @@ TEST_CASE("parts and other orders of elements have PyTorch's recorded values and
   golden::check_wide<arranged_any>("shaping", "movedim", [](auto x) { return ebb::movedim<0, -1>(x); }, exact);
   golden::check_wide<arranged_any>("shaping", "roll", [](auto x) { return ebb::roll<1>(x, 1); }, exact);
   golden::check_wide<arranged_cube>("shaping", "roll_two", [](auto x) { return ebb::roll<2>(ebb::roll<0>(x, 1), -1); }, exact);
-  golden::check_wide<arranged_matrix>("shaping", "roll_back", [](auto x) { return ebb::roll<1>(ebb::roll<0>(x, 13), ebb::extent<1>(x) - 7); }, exact);
+  golden::check_wide<arranged_matrix>(
+      "shaping", "roll_back", [](auto x) { return ebb::roll<1>(ebb::roll<0>(x, 13), ebb::extent<1>(x) - 7); }, exact);
   golden::check_wide<arranged_any>("shaping", "repeat_interleave", [](auto x) { return ebb::repeat_interleave<1, 2>(x); }, exact);
   golden::check_wide<arranged_any>("shaping", "repeat", [](auto x) { return ebb::tile<2, 1, 3>(x); }, {.grad = 2, .spread = true});
   golden::check_wide<arranged_cube>("shaping", "rot90", [](auto x) { return ebb::rot90<1>(x); }, exact);

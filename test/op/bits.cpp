@@ -64,13 +64,15 @@ TEMPLATE_TEST_CASE("bits of zeros, of all ones and of the ends of the range; emp
   CHECK((ebb::all_equal(ebb::bitwise_and(x, zero), zero) && ebb::all_equal(ebb::bitwise_and(x, ones), x)));
   CHECK((ebb::all_equal(ebb::bitwise_or(x, zero), x) && ebb::all_equal(ebb::bitwise_or(x, ones), ones)));
   CHECK((ebb::all_equal(ebb::bitwise_xor(x, zero), x) && ebb::all_equal(ebb::bitwise_xor(x, x), zero)));
-  CHECK((ebb::all_equal(ebb::bitwise_xor(x, ones), ebb::bitwise_not(x)) && ebb::all_equal(ebb::bitwise_not(x), ebb::tensor<T, 5>{-1, 0, most, least, -7})));
+  CHECK((ebb::all_equal(ebb::bitwise_xor(x, ones), ebb::bitwise_not(x)) &&
+         ebb::all_equal(ebb::bitwise_not(x), ebb::tensor<T, 5>{-1, 0, most, least, -7})));
   CHECK((ebb::all_equal(ebb::shift_left(x, zero), x) && ebb::all_equal(ebb::shift_right(x, zero), x)));
   CHECK(ebb::all_equal(ebb::shift_left(x, T(1)), ebb::tensor<T, 5>{0, -2, 0, -2, 12}));
   CHECK(ebb::all_equal(ebb::shift_right(x, T(1)), ebb::tensor<T, 5>{0, -1, least / 2, most / 2, 3}));
   // Counts at the ends of the range leave nothing but the sign.
   const ebb::tensor<T, 5> signs{0, -1, -1, 0, 0};
-  for (const T count : {least, most}) CHECK((ebb::all_equal(ebb::shift_left(x, count), zero) && ebb::all_equal(ebb::shift_right(x, count), signs)));
+  for (const T count : {least, most})
+    CHECK((ebb::all_equal(ebb::shift_left(x, count), zero) && ebb::all_equal(ebb::shift_right(x, count), signs)));
   const ebb::tensor<T, ebb::dyn> none(0);
   CHECK((ebb::bitwise_and(none, none).size() == 0 && ebb::bitwise_or(none, none).size() == 0 && ebb::bitwise_xor(none, none).size() == 0));
   CHECK((ebb::bitwise_not(none).size() == 0 && ebb::shift_left(none, none).size() == 0 && ebb::shift_right(none, none).size() == 0));

@@ -33,8 +33,10 @@ TEST_CASE("rounding gives PyTorch's recorded values") {
 
 TEST_CASE("logical_and, logical_or and logical_not are the operators, on arrays of any extents, compiled and called, after NaN too") {
   const ebb::tensor<bool, 4> a{false, false, true, true}, b{false, true, false, true};
-  CHECK((ebb::all_equal(ebb::logical_and(a, b), ebb::tensor<bool, 4>{false, false, false, true}) && ebb::all_equal(ebb::logical_and(a, b), a && b)));
-  CHECK((ebb::all_equal(ebb::logical_or(a, b), ebb::tensor<bool, 4>{false, true, true, true}) && ebb::all_equal(ebb::logical_or(a, b), a || b)));
+  CHECK((ebb::all_equal(ebb::logical_and(a, b), ebb::tensor<bool, 4>{false, false, false, true}) &&
+         ebb::all_equal(ebb::logical_and(a, b), a && b)));
+  CHECK((ebb::all_equal(ebb::logical_or(a, b), ebb::tensor<bool, 4>{false, true, true, true}) &&
+         ebb::all_equal(ebb::logical_or(a, b), a || b)));
   CHECK((ebb::all_equal(ebb::logical_not(a), ebb::tensor<bool, 4>{true, true, false, false}) && ebb::all_equal(ebb::logical_not(a), !a)));
   // Broadcast, and more elements than a register has.
   ebb::tensor<bool, ebb::dyn, ebb::dyn> rows(3, 37);

@@ -135,8 +135,9 @@ TEST_CASE("the error of a context mismatch names the first equation that is cast
 TEST_CASE("the error of a context mismatch names the op that asks") {
   const auto [y, pull] = ebb::vjp(apply<pulls_low>)(more);
   const ebb::autocast_scope<ebb::bf16> scope;
-  CHECK(test::says(test::raised([&p = pull] { p(1.f); }),
-                   {"ebb::vjp: the backward of pulls_low was compiled for a call in ebb::off, but is called in ebb::autocast<ebb::bf16>: there "
-                    "the first equation to differ is `c = weighted b a : f32`, which computes in f32, and would in bf16."}));
+  CHECK(test::says(
+      test::raised([&p = pull] { p(1.f); }),
+      {"ebb::vjp: the backward of pulls_low was compiled for a call in ebb::off, but is called in ebb::autocast<ebb::bf16>: there "
+       "the first equation to differ is `c = weighted b a : f32`, which computes in f32, and would in bf16."}));
   CHECK(y == more);
 }

@@ -24,8 +24,8 @@ TEST_CASE("bounds that depend on x have their share of first and second derivati
   // On each side of both bounds; the second bound is x^2 - 0.2.
   const auto f = [](auto x) {
     const auto cube = x * x * x;
-    return std::tuple(ebb::square(ebb::clamp_min(cube, -0.1)), ebb::square(ebb::clamp_max(cube, 0.2)), ebb::square(ebb::clamp_min(cube, x * x - 0.2)),
-                      ebb::clamp_max(cube, x * x - 0.2) * x);
+    return std::tuple(ebb::square(ebb::clamp_min(cube, -0.1)), ebb::square(ebb::clamp_max(cube, 0.2)),
+                      ebb::square(ebb::clamp_min(cube, x * x - 0.2)), ebb::clamp_max(cube, x * x - 0.2) * x);
   };
   const auto oracle = [](const linalg_test::long_numbers& x) {
     linalg_test::long_numbers r;
@@ -39,8 +39,8 @@ TEST_CASE("bounds that depend on x have their share of first and second derivati
     each([&](long double e) { return std::min(e * e * e, e * e - 0.2L) * e; });
     return r;
   };
-  linalg_test::against_differences<ebb::term<double, ebb::dyn>>("bounds", f, {-1.5, -0.75, -0.3, 0.1, 0.5, 0.7, 1.25}, linalg_test::extents_of({7}), oracle,
-                                                                1e-10L, 1e-6L);
+  linalg_test::against_differences<ebb::term<double, ebb::dyn>>("bounds", f, {-1.5, -0.75, -0.3, 0.1, 0.5, 0.7, 1.25},
+                                                                linalg_test::extents_of({7}), oracle, 1e-10L, 1e-6L);
 }
 
 }  // namespace

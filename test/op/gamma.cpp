@@ -43,7 +43,8 @@ TEST_CASE("integers are computed in float, and numbers are constant expressions,
 
 TEMPLATE_TEST_CASE("lgamma and digamma have the same bits in loops, in map, on the tape and captured", "", float, double) {
   using T = TestType;
-  const std::vector<T> x{T(-12.5), T(-3.1), T(-0.8), T(-0.3), T(0.1), T(0.4), T(0.9), 2, 7, T(1.4), T(1.5), 5, 8, 1, T(2.5), 30, T(0.75), T(3.2)};
+  const std::vector<T> x{T(-12.5), T(-3.1), T(-0.8), T(-0.3), T(0.1), T(0.4), T(0.9), 2,       7,
+                         T(1.4),   T(1.5),  5,       8,       1,      T(2.5), 30,     T(0.75), T(3.2)};
   test::check_everywhere<T>([](auto a) { return ebb::lgamma(a) * ebb::digamma(a); }, x);
   test::check_everywhere<T>([](auto a) { return ebb::polygamma<1>(a); }, x);
 }

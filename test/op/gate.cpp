@@ -14,13 +14,15 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 // product beta x is rounded, which costs up to 13 units in the last place here.
 TEST_CASE("softplus with a scale and lerp give PyTorch's recorded values") {
   const auto twice = [](auto x) { return ebb::softplus(x, 2.0, 20.0); };
-  golden::check<golden::any_vector>("gate", "softplus_beta2", twice, {.value = 3, .grad = 4, .second = 8, .second_floor = 1, .open_at = {36}});
+  golden::check<golden::any_vector>("gate", "softplus_beta2", twice,
+                                    {.value = 3, .grad = 4, .second = 8, .second_floor = 1, .open_at = {36}});
   golden::check_wide<golden::any_vector>("gate", "softplus_3", [](auto x) { return ebb::softplus(x, 3); },
                                          {.value = 16, .grad = 24, .second = 32, .second_floor = 1});
   golden::check<golden::any_vector, golden::any_vector>("gate", "lerp_0.3", [](auto x, auto y) { return ebb::lerp(x, y, 0.3); },
                                                         {.value = 2, .value_floor = 4, .nan_is_open = "value"});
-  golden::check_wide<golden::any_vector, golden::any_vector, golden::any_vector>(
-      "gate", "lerp_tensor_weight", [](auto a, auto b, auto w) { return ebb::lerp(a, b, w); }, {.value = 2, .grad = 2, .sign_is_open = true});
+  golden::check_wide<golden::any_vector, golden::any_vector, golden::any_vector>("gate", "lerp_tensor_weight",
+                                                                                 [](auto a, auto b, auto w) { return ebb::lerp(a, b, w); },
+                                                                                 {.value = 2, .grad = 2, .sign_is_open = true});
 }
 
 TEST_CASE("softplus without a threshold is exact for large arguments, and its scale gets a gradient") {
@@ -125,7 +127,8 @@ TEST_CASE("grad_scale, grad_reverse and straight_through change gradients and no
   CHECK(ebb::all_equal(ebb::grad(reversed)(x), -2 * x));
   const auto rounded = [](auto a) { return ebb::straight_through(ebb::round, a); };
   CHECK(ebb::all_equal(ebb::compile(rounded)(x), ebb::tensor<double, 3>{-1, 0, 2}));
-  CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(ebb::straight_through(ebb::round, a) * 3); })(x), ebb::tensor<double, 3>{3, 3, 3}));
+  CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(ebb::straight_through(ebb::round, a) * 3); })(x),
+                       ebb::tensor<double, 3>{3, 3, 3}));
 }
 
 TEST_CASE("masked keeps the gradient finite where a function has none") {
@@ -174,13 +177,14 @@ TEST_CASE("prelu and masked have the first and second derivatives of long double
     r.insert(r.end(), logs.begin(), logs.end());
     return r;
   };
-  linalg_test::against_differences<ebb::term<double, 2, 3>>("gates", f, {-1.5, 0.75, -0.3, 0.6, -0.5, 0.7}, linalg_test::extents_of({2, 3}), oracle,
-                                                            1e-9L, 1e-5L);
+  linalg_test::against_differences<ebb::term<double, 2, 3>>("gates", f, {-1.5, 0.75, -0.3, 0.6, -0.5, 0.7}, linalg_test::extents_of({2, 3}),
+                                                            oracle, 1e-9L, 1e-5L);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const ebb::tensor<double, 6> x{0.0, -0.0, nan, infinite, -infinite, -2};
   const auto y = ebb::prelu(x, 0.5);
   CHECK((y(0) == 0 && y(1) == 0 && std::signbit(y(1)) && std::isnan(y(2)) && y(3) == infinite && y(4) == -infinite && y(5) == -1));
-  CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(ebb::prelu(a, 0.5)); })(ebb::tensor<double, 2>{0.0, -0.0}), ebb::tensor<double, 2>{0.5, 0.5}));
+  CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(ebb::prelu(a, 0.5)); })(ebb::tensor<double, 2>{0.0, -0.0}),
+                       ebb::tensor<double, 2>{0.5, 0.5}));
   CHECK(ebb::prelu(ebb::tensor<double, ebb::dyn, ebb::dyn>(0, 3), ebb::tensor<double, 3>{1, 2, 3}).size() == 0);
   const auto logs = ebb::masked(x > 0, x, 1, ebb::log);
   CHECK((logs(0) == 0 && logs(2) == 0 && logs(3) == infinite && logs(4) == 0));

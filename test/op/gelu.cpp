@@ -39,7 +39,8 @@ TEST_CASE("gelu of numbers is a constant expression") {
 
 TEMPLATE_TEST_CASE("gelu has the same bits in loops, in map, on the tape and captured", "", float, double) {
   using T = TestType;
-  const std::vector<T> x{T(-12.5), -3, T(-0.8), T(-0.3), 0, T(0.4), T(0.9), 2, 7, T(-1.1), T(0.76), 5, -5, 1, -1, T(0.75), T(-0.75), T(9.9), 3};
+  const std::vector<T> x{T(-12.5), -3, T(-0.8), T(-0.3), 0,  T(0.4),  T(0.9),   2,      7, T(-1.1),
+                         T(0.76),  5,  -5,      1,       -1, T(0.75), T(-0.75), T(9.9), 3};
   test::check_everywhere<T>([](auto a) { return ebb::gelu(a) + ebb::gelu_tanh(a * 0.5); }, x);
 }
 

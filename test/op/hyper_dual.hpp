@@ -67,7 +67,9 @@ inline hyper_dual oracle(ebb::op::erfc, hyper_dual x) {
   const hyper_dual e = oracle(ebb::op::erf{}, x);
   return {std::erfc(x.v), -e.a, -e.b, -e.c};
 }
-inline hyper_dual oracle(ebb::op::ndtr, hyper_dual x) { return 0.5 * oracle(ebb::op::erfc{}, -0.707106781186547524400844362104849039L * x); }
+inline hyper_dual oracle(ebb::op::ndtr, hyper_dual x) {
+  return 0.5 * oracle(ebb::op::erfc{}, -0.707106781186547524400844362104849039L * x);
+}
 inline hyper_dual oracle(ebb::op::log_ndtr, hyper_dual x) { return oracle(ebb::op::log{}, oracle(ebb::op::ndtr{}, x)); }
 inline hyper_dual oracle(ebb::op::gelu, hyper_dual x) { return x * oracle(ebb::op::ndtr{}, x); }
 inline hyper_dual oracle(ebb::op::gelu_tanh, hyper_dual x) {

@@ -81,7 +81,8 @@ TEST_CASE("derivatives of hypot next to an axis do not cancel") {
 }
 
 TEST_CASE("exp2, log2, log10, sinh, cosh and hypot take plain numbers and integers") {
-  static_assert(ebb::exp2(10.) == 1024 && ebb::log2(0.125f) == -3 && ebb::log10(1000.) == 3 && ebb::hypot(3.f, 4.f) == 5 && ebb::hypot(0., 0.) == 0);
+  static_assert(ebb::exp2(10.) == 1024 && ebb::log2(0.125f) == -3 && ebb::log10(1000.) == 3 && ebb::hypot(3.f, 4.f) == 5 &&
+                ebb::hypot(0., 0.) == 0);
   static_assert(ebb::cosh(0.) == 1 && ebb::sinh(0.f) == 0 && std::is_same_v<decltype(ebb::log10(100)), double>);
   const ebb::tensor<float, 2> powers = ebb::exp2(ebb::tensor<std::int64_t, 2>{-1, 20});
   CHECK((powers(0) == 0.5f && powers(1) == 1048576));

@@ -73,7 +73,8 @@ TEST_CASE("iota and arange_like give indices along an axis") {
   agree([](auto x) { return ebb::arange_like<1>(x); }, integers{{0, 1, 2}, {0, 1, 2}});
   agree([](auto x) { return ebb::where(ebb::arange_like<0>(x) < ebb::arange_like<1>(x), x, 0.0); }, matrix{{0, 2, 3}, {0, 0, 6}});
   agree([](auto x) { return x * ebb::cast<double>(ebb::iota<1>(x)); }, matrix{{0, 2, 6}, {0, 5, 12}});
-  CHECK(ebb::all_equal(ebb::grad([](auto x) { return ebb::sum(x * ebb::cast<double>(ebb::iota<1>(x))); })(any(m)), any{{0, 1, 2}, {0, 1, 2}}));
+  CHECK(ebb::all_equal(ebb::grad([](auto x) { return ebb::sum(x * ebb::cast<double>(ebb::iota<1>(x))); })(any(m)),
+                       any{{0, 1, 2}, {0, 1, 2}}));
 }
 
 TEST_CASE("zeros_like and its relatives have the extents and dtype of an array and read none of its elements") {
@@ -206,7 +207,8 @@ TEST_CASE("broadcast_like repeats an array to the extents of another, and sums g
   const ebb::tensor<double, 3> row{1, -2, 3};
   const ebb::tensor<double, 2, 1> column{4, 5};
   CHECK(ebb::all_equal(ebb::broadcast_like(row, m), matrix{{1, -2, 3}, {1, -2, 3}}));
-  CHECK(ebb::all_equal(any(ebb::compile([](auto x, auto y) { return ebb::broadcast_like(x, y); })(column, any(m))), any{{4, 4, 4}, {5, 5, 5}}));
+  CHECK(ebb::all_equal(any(ebb::compile([](auto x, auto y) { return ebb::broadcast_like(x, y); })(column, any(m))),
+                       any{{4, 4, 4}, {5, 5, 5}}));
   CHECK(ebb::broadcast_like(row, any(0, 3)).size() == 0);
   const auto loss = [](auto x, auto y) { return ebb::sum(ebb::square(ebb::broadcast_like(x, y)) * y); };
   CHECK(ebb::all_equal(ebb::grad<0>(loss)(row, m), ebb::tensor<double, 3>{2 * 5., -4 * 7., 6 * 9.}));

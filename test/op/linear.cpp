@@ -103,11 +103,13 @@ TEST_CASE("a row times a vector has the same bits for static and dyn extents, an
   for (const std::size_t rows : {1u, 2u, 20u, 1000u})
     for (const std::size_t columns : {1u, 3u, 50u}) {
       const auto x = [=] { return numbers<ebb::tensor<float, dyn, dyn>>(1, rows, columns); };
-      check_order<ebb::tensor<float, dyn, dyn>, ebb::tensor<float, dyn>>(rows, columns, x, [=] { return numbers<ebb::tensor<float, dyn>>(2, columns); });
+      check_order<ebb::tensor<float, dyn, dyn>, ebb::tensor<float, dyn>>(rows, columns, x,
+                                                                         [=] { return numbers<ebb::tensor<float, dyn>>(2, columns); });
     }
   const auto w = [] { return numbers<ebb::tensor<float, 50>>(2); };
   check_order<ebb::tensor<float, 1000, 50>, ebb::tensor<float, 50>>(1000, 50, [] { return numbers<ebb::tensor<float, 1000, 50>>(1); }, w);
-  check_order<ebb::tensor<float, dyn, 50>, ebb::tensor<float, 50>>(7, 50, [] { return numbers<ebb::tensor<float, dyn, 50>>(1, std::size_t{7}); }, w);
+  check_order<ebb::tensor<float, dyn, 50>, ebb::tensor<float, 50>>(
+      7, 50, [] { return numbers<ebb::tensor<float, dyn, 50>>(1, std::size_t{7}); }, w);
 }
 
 TEST_CASE("a column whose extent of one only the call knows is summed in sequence, as it is beside other columns") {

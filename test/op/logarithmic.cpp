@@ -23,9 +23,11 @@ const auto entr = [](auto x) { return ebb::entr(x); };
 // Its logaddexp rounds the difference of the operands, which costs the derivatives some digits.
 TEST_CASE("logarithms of sums and products with logarithms give PyTorch's recorded values") {
   both_widths("logaddexp", logaddexp, {.value = 3, .grad = 6, .value_floor = 1, .nan_is_open = "derivatives"});
-  both_widths("xlogy", xlogy, {.value = 1.5, .grad = 3, .second = 4, .sign_is_open = true, .nan_is_open = "derivatives", .open_at = {0, 1, 2, 3}});
+  both_widths("xlogy", xlogy,
+              {.value = 1.5, .grad = 3, .second = 4, .sign_is_open = true, .nan_is_open = "derivatives", .open_at = {0, 1, 2, 3}});
   both_widths("xlog1py", xlog1py, {.value = 2.5, .grad = 4, .sign_is_open = true, .nan_is_open = "derivatives"});
-  golden::check<golden::any_vector>(logarithmic, "entr", entr, {.value = 1.5, .grad = 2, .second = 2, .grad_floor = 1, .value_sign_is_open = true});
+  golden::check<golden::any_vector>(logarithmic, "entr", entr,
+                                    {.value = 1.5, .grad = 2, .second = 2, .grad_floor = 1, .value_sign_is_open = true});
 }
 
 TEST_CASE("log1mexp and entr are exact, and so are their derivatives") {
@@ -90,7 +92,8 @@ TEST_CASE("integers are computed in float, and numbers are constant expressions,
 
 TEMPLATE_TEST_CASE("logarithms of sums have the same bits in loops, in map, on the tape and captured", "", float, double) {
   using T = TestType;
-  const std::vector<T> x{T(0.1), T(0.3), T(0.9), 1, T(1.5), 2, T(2.5), 7, 30, T(0.01), T(1e-9), T(0.69), T(0.7), 3, T(3.3), 4, 5, 6, T(0.2)};
+  const std::vector<T> x{T(0.1),  T(0.3),  T(0.9), 1, T(1.5), 2, T(2.5), 7, 30,    T(0.01),
+                         T(1e-9), T(0.69), T(0.7), 3, T(3.3), 4, 5,      6, T(0.2)};
   test::check_everywhere<T>([](auto a) { return ebb::logaddexp(a, a * a) + ebb::log1mexp(-a) * ebb::entr(a); }, x);
   test::check_everywhere<T>([](auto a) { return ebb::xlogy(a, a + 0.5) - ebb::xlog1py(a * a, a); }, x);
 }

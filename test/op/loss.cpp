@@ -131,7 +131,8 @@ TEST_CASE("options work on variables, in a captured backward, and under autocast
   // The weights of bce_with_logits are broadcast: one row for all examples.
   const ebb::tensor<double, 2, 2> z{{1, -2}, {0.5, 3}};
   const ebb::tensor<double, 2> row{3, 0};
-  CHECK(ebb::bce_with_logits(z, 1, ebb::weighted(row), ebb::summed) == Approx(3 * (std::log1p(std::exp(-1.)) + std::log1p(std::exp(-0.5)))));
+  CHECK(ebb::bce_with_logits(z, 1, ebb::weighted(row), ebb::summed) ==
+        Approx(3 * (std::log1p(std::exp(-1.)) + std::log1p(std::exp(-0.5)))));
   CHECK(ebb::bce_with_logits(z, 1, ebb::positives_weighted(2), ebb::summed) == Approx(2 * ebb::bce_with_logits(z, 1, ebb::summed)));
 }
 
@@ -150,7 +151,9 @@ TEST_CASE("bce_with_logits and nll have the first and second derivatives of long
   linalg_test::against_differences<ebb::term<double, 2, 3>>("bce_with_logits", of_logits, x, extents, logits, 1e-11L, 1e-7L);
   linalg_test::against_differences<ebb::term<double, dyn, dyn>>("bce_with_logits", of_logits, x, extents, logits, 1e-11L, 1e-7L);
   // Rows 0 and 1 have the classes 1 and 2.
-  const auto of_classes = [](auto a) { return ebb::nll(a * a * a, ebb::iota<0>(a) + 1, ebb::unreduced) * a[0][0] + ebb::nll(a * a, ebb::iota<0>(a)); };
+  const auto of_classes = [](auto a) {
+    return ebb::nll(a * a * a, ebb::iota<0>(a) + 1, ebb::unreduced) * a[0][0] + ebb::nll(a * a, ebb::iota<0>(a));
+  };
   const auto of_rows = [](const linalg_test::long_numbers& v) {
     const long double mean = -(v[0] * v[0] + v[4] * v[4]) / 2;
     return linalg_test::long_numbers{-v[1] * v[1] * v[1] * v[0] + mean, -v[5] * v[5] * v[5] * v[0] + mean};

@@ -28,20 +28,20 @@ struct list {
     constexpr auto operator()(auto... x) const { return std::tuple{ebb::call<Op>{}(x...)...}; }
   };
 };
-using unary = list<op::neg, op::abs, op::sign, op::square, op::reciprocal, op::sqrt, op::rsqrt, op::relu, op::floor, op::ceil, op::trunc,
-                   op::round, op::exp, op::expm1, op::log, op::log1p, op::tanh, op::sigmoid, op::softplus, op::log_sigmoid, op::sin,
-                   op::cos, op::silu_slope, op::mish, op::mish_slope, op::hardsigmoid, op::hardswish, op::isnan, op::isinf, op::isfinite,
-                   op::stop_gradient, op::root_of_squares, op::binade, op::gaussian, op::erf, op::erfc, op::normal_density, op::ndtr,
-                   op::log_ndtr, op::inverse_mills, op::mean_excess, op::gelu, op::gelu_slope, op::gelu_bend, op::gelu_tanh,
-                   op::gelu_tanh_slope, op::gelu_tanh_bend, op::lgamma, op::digamma, op::trigamma, op::tetragamma, op::pentagamma, op::exp2, op::log2,
-                   op::log10, op::sinh, op::cosh, op::tan, op::asin, op::asin_slope, op::acos, op::atan, op::atan_slope, op::asinh,
-                   op::asinh_slope, op::acosh, op::acosh_slope, op::atanh, op::atanh_slope,
-                   op::log1mexp, op::log1mexp_slope, op::entr, op::frac, op::isposinf, op::isneginf, op::signbit, op::erfcx,
-                   op::erfcx_slope, op::erfcx_bend, op::erfinv, op::erfcinv, op::ndtri, op::cbrt, op::exp10, op::sinpi, op::cospi,
-                   op::tanpi, op::sinc, op::sinc_slope, op::sinc_bend, op::logit, op::logit_slope, op::logcosh, op::softsign,
-                   op::tanhshrink, op::i0, op::i1, op::i1_slope, op::i1_bend, op::i0e, op::i0e_slope, op::i0e_bend, op::i1e,
-                   op::i1e_slope, op::i1e_bend, op::tgamma, op::is_not_positive, op::is_negative, op::is_not_in_unit, op::is_no_bit,
-                   op::is_no_count, op::if_positive, op::if_not_negative, op::if_probability, op::log1p_sq_slope, op::log1p_sq, op::poisson_rest, op::stumpff<1>>;
+using unary =
+    list<op::neg, op::abs, op::sign, op::square, op::reciprocal, op::sqrt, op::rsqrt, op::relu, op::floor, op::ceil, op::trunc, op::round,
+         op::exp, op::expm1, op::log, op::log1p, op::tanh, op::sigmoid, op::softplus, op::log_sigmoid, op::sin, op::cos, op::silu_slope,
+         op::mish, op::mish_slope, op::hardsigmoid, op::hardswish, op::isnan, op::isinf, op::isfinite, op::stop_gradient,
+         op::root_of_squares, op::binade, op::gaussian, op::erf, op::erfc, op::normal_density, op::ndtr, op::log_ndtr, op::inverse_mills,
+         op::mean_excess, op::gelu, op::gelu_slope, op::gelu_bend, op::gelu_tanh, op::gelu_tanh_slope, op::gelu_tanh_bend, op::lgamma,
+         op::digamma, op::trigamma, op::tetragamma, op::pentagamma, op::exp2, op::log2, op::log10, op::sinh, op::cosh, op::tan, op::asin,
+         op::asin_slope, op::acos, op::atan, op::atan_slope, op::asinh, op::asinh_slope, op::acosh, op::acosh_slope, op::atanh,
+         op::atanh_slope, op::log1mexp, op::log1mexp_slope, op::entr, op::frac, op::isposinf, op::isneginf, op::signbit, op::erfcx,
+         op::erfcx_slope, op::erfcx_bend, op::erfinv, op::erfcinv, op::ndtri, op::cbrt, op::exp10, op::sinpi, op::cospi, op::tanpi,
+         op::sinc, op::sinc_slope, op::sinc_bend, op::logit, op::logit_slope, op::logcosh, op::softsign, op::tanhshrink, op::i0, op::i1,
+         op::i1_slope, op::i1_bend, op::i0e, op::i0e_slope, op::i0e_bend, op::i1e, op::i1e_slope, op::i1e_bend, op::tgamma,
+         op::is_not_positive, op::is_negative, op::is_not_in_unit, op::is_no_bit, op::is_no_count, op::if_positive, op::if_not_negative,
+         op::if_probability, op::log1p_sq_slope, op::log1p_sq, op::poisson_rest, op::stumpff<1>>;
 using binary = list<op::add, op::sub, op::mul, op::div, op::maximum, op::minimum, op::clamp_min, op::clamp_max, op::pow, op::less,
                     op::less_equal, op::greater, op::greater_equal, op::equal, op::not_equal, op::silu, op::elu, op::celu, op::leaky_relu,
                     op::squared_offset, op::hypot, op::atan2, op::atan2_slope, op::logaddexp, op::share_of_exp, op::xlogy, op::xlog1py,
@@ -208,7 +208,8 @@ TEST_CASE("SW-17: float16 overflows inside a group as it does between groups") {
   for (std::size_t i = 0; i < x.size(); ++i) {
     const float16 square(f(x(i)) * f(x(i))), sum(f(x(i)) + 65504.f);
     infinite += std::isinf(f(square));
-    const float16 want[] = {float16(f(square) / f(x(i))), float16(f(square) * 0.25f), float16(f(sum) - 65504.f), float16(std::sqrt(f(square)))};
+    const float16 want[] = {float16(f(square) / f(x(i))), float16(f(square) * 0.25f), float16(f(sum) - 65504.f),
+                            float16(std::sqrt(f(square)))};
     const float16 alone[] = {quotient(i), quarter(i), difference(i), root(i)};
     const float16 group[] = {std::get<0>(fused)(i), std::get<1>(fused)(i), std::get<2>(fused)(i), std::get<3>(fused)(i)};
     for (int k = 0; k < 4; ++k) {

@@ -6,12 +6,15 @@
 
 namespace {
 
-const auto one_operand = [](const char* name, auto f, golden::bounds b = {}) { golden::check<golden::any_vector>("nonfinite", name, f, b); };
+const auto one_operand = [](const char* name, auto f, golden::bounds b = {}) {
+  golden::check<golden::any_vector>("nonfinite", name, f, b);
+};
 const auto two_operands = [](const char* name, auto f, golden::bounds b = {}) {
   golden::check<golden::any_vector, golden::any_vector>("nonfinite", name, f, b);
 };
 
-// Float's largest number is not that of the recorded float64 results. PyTorch's derivative of copysign is NaN at infinity and NaN: ours is 1 or -1, and 0.
+// Float's largest number is not that of the recorded float64 results. PyTorch's derivative of copysign is NaN at infinity and NaN: ours is
+// 1 or -1, and 0.
 TEST_CASE("functions of NaN, infinities, signs and exponents give PyTorch's recorded values") {
   one_operand("nan_to_num", [](auto x) { return ebb::nan_to_num(x); }, {.grad = 0, .open_at = {7, 8}});
   golden::check_wide<golden::any_vector>("nonfinite", "kinks_nan_to_num", [](auto x) { return ebb::nan_to_num(x); }, {.grad = 0});
@@ -47,8 +50,8 @@ TEST_CASE("what nan_to_num replaces gets no gradient, and the replacements are c
   const ebb::tensor<double, 4> x{nan, inf, -inf, 2};
   CHECK(ebb::all_equal(ebb::nan_to_num(x, 7, 8, -9), ebb::tensor<double, 4>{7, 8, -9, 2}));
   CHECK(ebb::nan_to_num(x, 7)(1) == std::numeric_limits<double>::max());
-  CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(ebb::nan_to_num(a) * a); })(ebb::tensor<double, 2>{inf, 3}), ebb::tensor<double, 2>{
-                                                                                                  std::numeric_limits<double>::max(), 6}));
+  CHECK(ebb::all_equal(ebb::grad([](auto a) { return ebb::sum(ebb::nan_to_num(a) * a); })(ebb::tensor<double, 2>{inf, 3}),
+                       ebb::tensor<double, 2>{std::numeric_limits<double>::max(), 6}));
   CHECK(ebb::all_equal(ebb::compile([](auto a) { return ebb::nan_to_num(a, 1, 2, 3); })(x), ebb::tensor<double, 4>{1, 2, 3, 2}));
   const ebb::tensor<ebb::float16, 1> h{ebb::float16(std::numeric_limits<float>::infinity())};
   CHECK(static_cast<float>(ebb::nan_to_num(h)(0)) == 65504);

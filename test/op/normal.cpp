@@ -74,7 +74,8 @@ TEST_CASE("integers are computed in float, and numbers are constant expressions,
 TEMPLATE_TEST_CASE("the error functions and the normal distribution have the same bits in loops, map, on the tape and captured", "", float,
                    double) {
   using T = TestType;
-  const std::vector<T> x{T(-12.5), -3, T(-0.8), T(-0.3), 0, T(0.4), T(0.9), 2, 7, T(-1.1), T(0.76), 5, -5, 1, -1, T(0.75), T(-0.75), T(9.9), 3};
+  const std::vector<T> x{T(-12.5), -3, T(-0.8), T(-0.3), 0,  T(0.4),  T(0.9),   2,      7, T(-1.1),
+                         T(0.76),  5,  -5,      1,       -1, T(0.75), T(-0.75), T(9.9), 3};
   test::check_everywhere<T>([](auto a) { return ebb::erf(a) + ebb::erfc(a * 0.5); }, x);
   test::check_everywhere<T>([](auto a) { return ebb::ndtr(a) * ebb::log_ndtr(a); }, x);
 }

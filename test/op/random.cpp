@@ -16,7 +16,8 @@ using traced_key = ebb::tensor<std::int64_t>;
 template <class T>
 void draws_as_outside() {
   constexpr auto all = ebb::compile([](auto key) {
-    return std::tuple(ebb::uniform<T, 3, 43>(key), ebb::uniform<T, 129>(key, -2, 0.7), ebb::normal<T, 129>(key), ebb::normal<T, 129>(key, 0.3, 1.7));
+    return std::tuple(ebb::uniform<T, 3, 43>(key), ebb::uniform<T, 129>(key, -2, 0.7), ebb::normal<T, 129>(key),
+                      ebb::normal<T, 129>(key, 0.3, 1.7));
   });
   for (const std::int64_t key : {std::int64_t{0}, std::int64_t{-7}, std::int64_t{0x7edc'ba98'7654'3210}}) {
     INFO("key " << key);
@@ -40,9 +41,11 @@ TEST_CASE("uniform and normal in traced functions give the bits of those outside
 
 TEST_CASE("bernoulli marks what the one outside marks; probabilities may be arrays, and NaN marks nothing") {
   const traced_key key(11);
-  const auto marked = ebb::compile([](auto k, auto p) { return std::tuple(ebb::bernoulli<200>(k, 0.3), ebb::bernoulli(k, p), ebb::bernoulli<2, 3>(k)); });
+  const auto marked =
+      ebb::compile([](auto k, auto p) { return std::tuple(ebb::bernoulli<200>(k, 0.3), ebb::bernoulli(k, p), ebb::bernoulli<2, 3>(k)); });
   ebb::tensor<double, dyn> p(200);
-  for (std::size_t i = 0; i < 200; ++i) p.mutable_data()[i] = i % 4 == 3 ? std::numeric_limits<double>::quiet_NaN() : 0.5 * static_cast<double>(i % 4);
+  for (std::size_t i = 0; i < 200; ++i)
+    p.mutable_data()[i] = i % 4 == 3 ? std::numeric_limits<double>::quiet_NaN() : 0.5 * static_cast<double>(i % 4);
   const auto [fixed, own, halves] = marked(key, p);
   CHECK(ebb::all_equal(fixed, ebb::bernoulli<200>(11, 0.3)));
   CHECK(ebb::all_equal(halves, ebb::bernoulli<2, 3>(11)));
@@ -80,7 +83,8 @@ TEST_CASE("random numbers by parameters have their first and second derivatives,
   const auto z = ebb::normal<double, 3>(4);
   const auto [dm, ds] = ebb::grad<0, 1>(squares)(mean, deviation, key);
   const auto [mm, ss] = ebb::grad<0, 1>([](auto m, auto s, auto k) {
-    const auto [a, b] = ebb::grad<0, 1>([](auto m1, auto s1, auto k1) { return ebb::sum(ebb::square(ebb::normal<double>(k1, m1, s1))); })(m, s, k);
+    const auto [a, b] =
+        ebb::grad<0, 1>([](auto m1, auto s1, auto k1) { return ebb::sum(ebb::square(ebb::normal<double>(k1, m1, s1))); })(m, s, k);
     return ebb::sum(a) + 3 * ebb::sum(b);
   })(mean, deviation, key);
   for (int i = 0; i < 3; ++i) {
@@ -110,7 +114,8 @@ TEST_CASE("random numbers in map: rows with keys of their own, rows that share o
   const auto drawn = [](auto key) { return ebb::uniform<float, 7>(key); };
   const auto own = ebb::map(drawn, keys);
   const auto split = ebb::map([](auto key) { return ebb::split_key<2>(key)[1]; }, keys);
-  const auto shared = ebb::map([](auto x, auto key) { return x + ebb::uniform<double>(key, x - x, x / x); }, keys + 0.0, ebb::whole(traced_key(5)));
+  const auto shared =
+      ebb::map([](auto x, auto key) { return x + ebb::uniform<double>(key, x - x, x / x); }, keys + 0.0, ebb::whole(traced_key(5)));
   for (int i = 0; i < 3; ++i) {
     const auto row = ebb::uniform<float, 7>(4 + i);
     for (int j = 0; j < 7; ++j) CHECK(own(i, j) == row(j));

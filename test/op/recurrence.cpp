@@ -94,7 +94,8 @@ TEST_CASE("reversed and exclusive scans, and their gradients, are those of the r
               [](auto v) { return ebb::cumprod(v, ebb::exclusive_scan, ebb::reversed); }, x, 1e-15);
   turns_round([](auto v) { return std::get<0>(ebb::cummax(v)); }, [](auto v) { return std::get<0>(ebb::cummax(v, ebb::reversed)); }, x, 0);
   turns_round([](auto v) { return ebb::logcumsumexp(v); }, [](auto v) { return ebb::logcumsumexp(v, ebb::reversed); }, x, 1e-14);
-  turns_round([](auto v) { return ebb::linear_scan(v, v + 1); }, [](auto v) { return ebb::linear_scan(v, v + 1, ebb::reversed); }, x, 1e-14);
+  turns_round([](auto v) { return ebb::linear_scan(v, v + 1); }, [](auto v) { return ebb::linear_scan(v, v + 1, ebb::reversed); }, x,
+              1e-14);
   CHECK(ebb::all_equal(ebb::cumprod(row_array{2, 3, 4}, ebb::exclusive_scan), row_array{1, 2, 6}));
   CHECK(ebb::all_equal(std::get<1>(ebb::cummin(row_array{2, 1, 1, 3}, ebb::reversed)), ebb::tensor<std::int64_t, dyn>{1, 1, 2, 3}));
 }

@@ -93,7 +93,8 @@ TEST_CASE("the gradient of a divisor is minus the exact whole quotient") {
   // 1 - 2^-53 divided by 1/3 rounded up... is 2.99..; x / y rounds to 3.
   const double y = 1. / 3, x = std::nextafter(3 * y, 0.);
   const auto by_divisor = [](auto f, double a, double b) {
-    return ebb::grad<1>([](auto u, auto v) { return ebb::sum(decltype(f){}(u, v)); })(ebb::tensor<double, 1>{a}, ebb::tensor<double, 1>{b})(0);
+    return ebb::grad<1>([](auto u, auto v) { return ebb::sum(decltype(f){}(u, v)); })(ebb::tensor<double, 1>{a},
+                                                                                      ebb::tensor<double, 1>{b})(0);
   };
   const auto fmod = [](auto u, auto v) { return ebb::fmod(u, v); };
   const auto remainder = [](auto u, auto v) { return ebb::remainder(u, v); };
@@ -117,7 +118,8 @@ TEST_CASE("round_to rounds to decimals and to powers of ten, in all widths, huge
 
 TEMPLATE_TEST_CASE("remainders have the same bits in loops, in map, on the tape and captured", "", float, double) {
   using T = TestType;
-  const std::vector<T> x{T(-12.5), -3, T(-0.8), T(-0.3), T(0.1), T(0.4), T(0.9), 2, 7, T(-1.1), T(1e20), 5, -5, 1, T(1e-20), T(0.75), 9, 3, 100};
+  const std::vector<T> x{T(-12.5), -3, T(-0.8), T(-0.3), T(0.1),   T(0.4),  T(0.9), 2, 7,  T(-1.1),
+                         T(1e20),  5,  -5,      1,       T(1e-20), T(0.75), 9,      3, 100};
   test::check_everywhere<T>([](auto a) { return ebb::fmod(a, 0.7) * a + ebb::remainder(a * a, a - 0.35); }, x);
   test::check_everywhere<T>([](auto a) { return ebb::frac(a) * a * ebb::round_to<1>(a) + ebb::floor_divide(a, 0.3) * a * a; }, x);
 }

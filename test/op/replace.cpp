@@ -75,7 +75,8 @@ TEST_CASE("boxes on arrays: map, dtypes, errors before anything is written") {
   auto out = x;
   CHECK(test::says(test::raised([&] { put(ebb::into(out), x, box, ebb::tensor<std::int32_t>(3)); }), {"dynamic_update_slice", "is 4"}));
   CHECK(ebb::all_equal(out, x));
-  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::placed<1, 4, 6>(x, ebb::tensor<double>(2.0))); }), {"ebb::placed<1, 4, 6>", "[4, 5]"}));
+  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::placed<1, 4, 6>(x, ebb::tensor<double>(2.0))); }),
+                   {"ebb::placed<1, 4, 6>", "[4, 5]"}));
   CHECK(ebb::all_equal(ebb::masked_fill(starts, starts > 1, 7.9), ebb::tensor<int, dyn>{0, 7, 1, 7}));
   CHECK(ebb::placed<0, 0, 0>(matrix(0, 3), matrix(0, 3)).size() == 0);
   // The tape.
@@ -90,7 +91,8 @@ TEST_CASE("boxes on arrays: map, dtypes, errors before anything is written") {
   }
 }
 
-TEST_CASE("clamped starts move a box to where it fits, as XLA does; first and second derivatives, and an error for boxes that are too large") {
+TEST_CASE(
+    "clamped starts move a box to where it fits, as XLA does; first and second derivatives, and an error for boxes that are too large") {
   const auto x = test::random_array<ebb::tensor<double, 3, 4>>(1);
   const ebb::tensor<double, dyn, dyn> free(x);
   const auto u = ebb::tensor<double, 2, 2>{{1, 2}, {3, 4}};
@@ -124,10 +126,10 @@ TEST_CASE("clamped starts move a box to where it fits, as XLA does; first and se
     }
     return r;
   };
-  linalg_test::against_differences<ebb::term<double, dyn, dyn>>("dyn", f, linalg_test::random_numbers(12, 5), linalg_test::extents_of({3, 4}), oracle,
-                                                               1e-10L, 1e-8L);
-  linalg_test::against_differences<ebb::term<double, 3, 4>>("static", f, linalg_test::random_numbers(12, 6), linalg_test::extents_of({3, 4}), oracle,
-                                                            1e-10L, 1e-8L);
+  linalg_test::against_differences<ebb::term<double, dyn, dyn>>("dyn", f, linalg_test::random_numbers(12, 5),
+                                                                linalg_test::extents_of({3, 4}), oracle, 1e-10L, 1e-8L);
+  linalg_test::against_differences<ebb::term<double, 3, 4>>("static", f, linalg_test::random_numbers(12, 6),
+                                                            linalg_test::extents_of({3, 4}), oracle, 1e-10L, 1e-8L);
   CHECK(ebb::dynamic_slice<2, 2>(x, ebb::clamped, 2, -1)(1, 0) == x(2, 0));  // integers
   const ebb::tensor<int> zero(0);
   const auto large = test::raised([&] { static_cast<void>(ebb::dynamic_slice<4, 2>(free, ebb::clamped, zero, zero)); });
@@ -145,7 +147,9 @@ TEST_CASE("a box whose start tracing knows is a slice: it needs no indices; othe
     for (int k = 0; k < g.size(); ++k) n += g.op(k).what == ebb::kind::gather || g.op(k).what == ebb::kind::scatter;
     return n;
   };
-  const auto known = [](auto x, auto u, auto) { return std::tuple(ebb::dynamic_slice<2, 3>(x, 2, 1), ebb::dynamic_update_slice(x, u, 2, 2)); };
+  const auto known = [](auto x, auto u, auto) {
+    return std::tuple(ebb::dynamic_slice<2, 3>(x, 2, 1), ebb::dynamic_update_slice(x, u, 2, 2));
+  };
   const auto clamped = [](auto x, auto u, auto) {
     return std::tuple(ebb::dynamic_slice<2, 3>(x, ebb::clamped, 9, -1), ebb::dynamic_update_slice(x, u, ebb::clamped, -3, 9));
   };
@@ -191,10 +195,10 @@ TEST_CASE("add_at adds to a slice and keeps the bits of all else; first and seco
     for (std::size_t i = 0; i < 6; ++i) r.push_back(v[i] * v[i] + (i >= 2 && i < 5 ? v[i - 2] * v[i - 1] : 0));
     return r;
   };
-  linalg_test::against_differences<ebb::term<double, 6>>("static", f, linalg_test::random_numbers(6, 5), linalg_test::extents_of({6}), oracle,
-                                                         1e-10L, 1e-8L);
-  linalg_test::against_differences<ebb::term<double, dyn>>("dyn", f, linalg_test::random_numbers(6, 6), linalg_test::extents_of({6}), oracle,
-                                                           1e-10L, 1e-8L);
+  linalg_test::against_differences<ebb::term<double, 6>>("static", f, linalg_test::random_numbers(6, 5), linalg_test::extents_of({6}),
+                                                         oracle, 1e-10L, 1e-8L);
+  linalg_test::against_differences<ebb::term<double, dyn>>("dyn", f, linalg_test::random_numbers(6, 6), linalg_test::extents_of({6}),
+                                                           oracle, 1e-10L, 1e-8L);
   // The adjoint of a slice: zeros with the slice's gradient in it.
   const ebb::tensor<double, 5> zeros{};
   const ebb::tensor<double, 2> weights{7, 8};

@@ -111,7 +111,8 @@ TEST_CASE("subscripts in map index each row, and an integer term indexes rows") 
   CHECK(ebb::all_equal(ebb::map(each, m, ebb::whole(m), which), ebb::tensor<double, 2>{1 * 3 + 4 + 6, 4 * 6 + 1 + 3}));
   CHECK(ebb::all_equal(ebb::map(each, any(m), ebb::whole(any(m)), which), ebb::tensor<double, dyn>{1 * 3 + 4 + 6, 4 * 6 + 1 + 3}));
   CHECK(ebb::compile([](auto x, auto i) { return x(i, -1) * x(i, i) + x(0, i); })(m, 1) == 6 * 5 + 2);
-  CHECK(ebb::all_equal(ebb::compile([](auto x, auto i) { return x[i]; })(m, ebb::tensor<int, 3>{1, 0, 1}), m[ebb::tensor<int, 3>{1, 0, 1}]));
+  CHECK(
+      ebb::all_equal(ebb::compile([](auto x, auto i) { return x[i]; })(m, ebb::tensor<int, 3>{1, 0, 1}), m[ebb::tensor<int, 3>{1, 0, 1}]));
 }
 
 TEST_CASE("subscripts in an autocast context keep the dtype of their array") {
@@ -141,7 +142,8 @@ TEST_CASE("tensors, views and spans take subscripts as terms do, and return copi
   CHECK(ebb::take(std::array<double, 2>{1, 2}, 0) == 1);
   constexpr ebb::tensor<int, 2, 2> c{{1, 2}, {3, 4}};
   static_assert(c[1][0] == 3 && c(-1, -1) == 4 && ebb::take(c, -1)(0) == 3 && ebb::all_equal(c[0], ebb::tensor<int, 2>{1, 2}));
-  static_assert(ebb::all_equal(ebb::grad([](auto x) { return x[0] * x[1] * x[1]; })(ebb::tensor<double, 2>{2, 3}), ebb::tensor<double, 2>{9, 12}));
+  static_assert(
+      ebb::all_equal(ebb::grad([](auto x) { return x[0] * x[1] * x[1]; })(ebb::tensor<double, 2>{2, 3}), ebb::tensor<double, 2>{9, 12}));
 }
 
 TEST_CASE("subscripts of variables and of their expressions are recorded") {
@@ -162,7 +164,8 @@ TEST_CASE("subscripts of variables and of their expressions are recorded") {
     v.zero_grad();
     w.zero_grad();
     const auto doubled = 2 * v;
-    const ebb::variable<double> t = (v * v)[1][2] + ebb::take(v * w, -1)(0) + doubled(0, 1) + ebb::take(doubled, 0)[1] + ebb::take(w, 1)[-1];
+    const ebb::variable<double> t =
+        (v * v)[1][2] + ebb::take(v * w, -1)(0) + doubled(0, 1) + ebb::take(doubled, 0)[1] + ebb::take(w, 1)[-1];
     CHECK(t.item() == 36 + 16 + 4 + 4 + 6);
     ebb::backward(t, {.compiled_autograd = captured});
     CHECK(ebb::all_equal(v.grad().value(), matrix{{0, 4, 0}, {4, 0, 12}}));
@@ -202,7 +205,9 @@ TEST_CASE("the error of a subscript outside of a dyn extent names the call, the 
 
 TEST_CASE("the error of a wrong index in a gradient names take, and index numbers are cast as arrays are") {
   const auto f = ebb::grad([](auto x, auto i) { return ebb::sum(ebb::take(x, i)); });
-  CHECK(raised([&] { f(m, ebb::tensor<int, 2>{0, 2}); }) == "ebb::grad: take: number 1 of the indices of shape [2] is 2, and there are 2 rows");
+  CHECK(raised([&] {
+          f(m, ebb::tensor<int, 2>{0, 2});
+        }) == "ebb::grad: take: number 1 of the indices of shape [2] is 2, and there are 2 rows");
   CHECK(ebb::cast<double>(true) == 1.0);
   static_assert(std::is_same_v<decltype(ebb::cast<double>(true)), double> && ebb::cast<int>(2.9) == 2);
 }
@@ -239,7 +244,8 @@ TEST_CASE("elements by arrays of indices have first and second gradients: a plac
   // 3 w x^2 at (1, 2) for w = 101 and at (0, 0) for w = 10; along d: 6 w x d.
   CHECK(ebb::all_equal(ebb::grad(f)(any(m), i, j, w), any{{30, 0, 0}, {0, 0, 3 * 101 * 36}}));
   constexpr auto slope = [](auto x, auto a, auto b, auto c) {
-    return ebb::sum(ebb::grad([](auto y, auto p, auto q, auto v) { return ebb::sum(v * ebb::pow(ebb::gather_nd(y, p, q), 3)); })(x, a, b, c) * x);
+    return ebb::sum(
+        ebb::grad([](auto y, auto p, auto q, auto v) { return ebb::sum(v * ebb::pow(ebb::gather_nd(y, p, q), 3)); })(x, a, b, c) * x);
   };
   CHECK(ebb::all_equal(ebb::grad(slope)(any(m), i, j, w), any{{90, 0, 0}, {0, 0, 9 * 101 * 36}}));  // of 3 w x^3
   for (const bool captured : {false, true}) {

@@ -106,7 +106,8 @@ TEST_CASE("special rows: infinities, NaN alone, one element, integers, narrow fl
   CHECK(ebb::quantile(row{3}, 0.7) == 3);
   const ebb::tensor<std::int64_t, 4> whole{(std::int64_t{1} << 60) + 1, 5, (std::int64_t{1} << 60), 7};
   CHECK(std::get<0>(ebb::median(whole)) == 7);
-  CHECK(std::get<0>(ebb::median(ebb::tensor<std::int64_t, 3>{(std::int64_t{1} << 60) + 1, 5, (std::int64_t{1} << 60)})) == std::int64_t{1} << 60);
+  CHECK(std::get<0>(ebb::median(ebb::tensor<std::int64_t, 3>{(std::int64_t{1} << 60) + 1, 5, (std::int64_t{1} << 60)})) == std::int64_t{1}
+                                                                                                                               << 60);
   CHECK(ebb::quantile(ebb::tensor<int, 4>{1, 2, 4, 3}, 0.5f) == 2.5f);
   const ebb::tensor<ebb::bf16, 2> narrow{ebb::bf16(1.f), ebb::bf16(2.f)};
   CHECK(ebb::quantile(narrow, 0.25f) == ebb::bf16(1.25f));
@@ -131,8 +132,8 @@ TEST_CASE("medians and quantiles of x^3 have the first and second derivatives of
       }
       return r;
     };
-    linalg_test::against_differences<ebb::term<double, 3, 4>>(name, of_cubes, linalg_test::random_numbers(12, 6), linalg_test::extents_of({3, 4}), oracle,
-                                                              1e-9L, 1e-5L);
+    linalg_test::against_differences<ebb::term<double, 3, 4>>(name, of_cubes, linalg_test::random_numbers(12, 6),
+                                                              linalg_test::extents_of({3, 4}), oracle, 1e-9L, 1e-5L);
   };
   const auto sorted = [](linalg_test::long_numbers row, std::size_t first) {
     std::sort(row.begin() + static_cast<std::ptrdiff_t>(first), row.end());

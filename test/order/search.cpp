@@ -51,7 +51,8 @@ TEST_CASE("searches in batches, in long rows, in integers, with NaN among the ed
   CHECK(ebb::all_equal(ebb::searchsorted(large, whole), ebb::tensor<std::int64_t, 3>{2, 2, 0}));
   CHECK(ebb::all_equal(ebb::searchsorted(large, whole, ebb::after_equal), ebb::tensor<std::int64_t, 3>{2, 3, 1}));
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  CHECK(ebb::all_equal(ebb::searchsorted(ebb::tensor<float, 3>{1, nan, nan}, ebb::tensor<float, 2>{nan, 2}), ebb::tensor<std::int64_t, 2>{1, 1}));
+  CHECK(ebb::all_equal(ebb::searchsorted(ebb::tensor<float, 3>{1, nan, nan}, ebb::tensor<float, 2>{nan, 2}),
+                       ebb::tensor<std::int64_t, 2>{1, 1}));
   CHECK(ebb::searchsorted(ebb::tensor<float, dyn>(0), ebb::tensor<float, 2>{1, 2})(1) == 0);
 
   const auto places_of = []<class T>(std::type_identity<T>) {

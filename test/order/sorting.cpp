@@ -46,7 +46,8 @@ void sort_all_kinds(std::vector<T> special) {
       std::vector<T> few, many;
       for (std::size_t i = 0; i < 2 * n; ++i) {
         few.push_back(special[next() % special.size()]);
-        many.push_back(next() % 8 == 0 ? special[next() % special.size()] : static_cast<T>(static_cast<float>(static_cast<int>(next() % 90000) - 45000) / 7));
+        many.push_back(next() % 8 == 0 ? special[next() % special.size()]
+                                       : static_cast<T>(static_cast<float>(static_cast<int>(next() % 90000) - 45000) / 7));
       }
       sort_and_compare(few, 2, n, descending);
       sort_and_compare(many, 2, n, descending);

@@ -104,12 +104,15 @@ int main() {
   w.register_hook([](auto g) { return g; });
   const ebb::variable<double, 2, 2> undefined;
   const ebb::variable product = w * 2.0f;
-  const auto value_and_gradient = [](const auto& v) { return "{value = " + elements(v.value()) + ", gradient = " + elements(v.grad().value()) + "}"; };
+  const auto value_and_gradient = [](const auto& v) {
+    return "{value = " + elements(v.value()) + ", gradient = " + elements(v.grad().value()) + "}";
+  };
   expect("w", "f32[2] leaf \"" + given_name(w) + "\", version " + std::to_string(w.version()) + ", hooks: 1 = " + value_and_gradient(w));
   expect("loss", "f32 of " + loss.name() + " = " + value_and_gradient(loss));
   expect("undefined", "undefined");
   expect("product", "f32[2] of " + product.name() + " = {value = " + elements(product.value()) + "}");
-  const ebb::variable<ebb::bfloat16, 2> leaf(ebb::tensor<ebb::bfloat16, 2>{ebb::bfloat16(1.5f), ebb::bfloat16(2.0f)}, ebb::grad_dtype<float>);
+  const ebb::variable<ebb::bfloat16, 2> leaf(ebb::tensor<ebb::bfloat16, 2>{ebb::bfloat16(1.5f), ebb::bfloat16(2.0f)},
+                                             ebb::grad_dtype<float>);
   ebb::variable<ebb::bfloat16, 2>(leaf).set_grad<float>(ebb::tensor<float, 2>{0.125f, 8});
   expect("leaf", "bf16[2] leaf = {value = {1.5, 2}, gradient = " + elements(leaf.grad<float>().value()) + "}");
 

@@ -50,7 +50,10 @@ int moved(auto step) {
   const graph g = loop_of(step);
   return computes(hoisted(g)) - computes(g);
 }
-#define EBB_MOVED(...) moved([&](test::builder& b, auto h, auto x, auto w, auto v, auto c) { (void)b, (void)h, (void)x, (void)w, (void)v, (void)c; return __VA_ARGS__; })
+#define EBB_MOVED(...)                                                         \
+  moved([&](test::builder& b, auto h, auto x, auto w, auto v, auto c) {        \
+    (void)b, (void)h, (void)x, (void)w, (void)v, (void)c; return __VA_ARGS__;  \
+  })
 
 auto product(auto x, auto y, std::int64_t attr = 0) { return emit_on<ebb::op::matmul>({attr}, x, y); }
 auto over(test::builder& b, auto x, auto like, std::int64_t mask) { return ebb::broadcast_to(x, b.g.eq[like.id].shape, mask); }

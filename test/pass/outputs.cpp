@@ -17,7 +17,8 @@ TEST_CASE("an output that is an argument or another output, in any shape, is fou
   });
   const ebb::distinct_results r = ebb::distinct_outputs(f);
   CHECK(r.from == ebb::vec<int>{0, ~1, 0, 0, ~0, 1});
-  CHECK(ebb::to_string(r.g) == "a = input 0 : f32[2, 3]\nb = input 1 : f32[2, 3]\nc = mul a b : f32[2, 3]\nd = add a b : f32[2, 3]\nreturn c d\n");
+  CHECK(ebb::to_string(r.g) ==
+        "a = input 0 : f32[2, 3]\nb = input 1 : f32[2, 3]\nc = mul a b : f32[2, 3]\nd = add a b : f32[2, 3]\nreturn c d\n");
 }
 
 TEST_CASE("unused arguments are removed, and the others keep their order") {

@@ -28,7 +28,8 @@ std::string stages_of(auto&& run) {
 /// From a traced graph to two halves that could be planned.
 void run_region(const graph& g, const ebb::vec<int>& arguments, bool saves) {
   using ebb::part_of_region;
-  const ebb::halves h = ebb::split<watched>(ebb::joint_of_region<watched>(g, arguments, ebb::context_of<ebb::off>), g.inputs, g.out.size(), saves);
+  const ebb::halves h =
+      ebb::split<watched>(ebb::joint_of_region<watched>(g, arguments, ebb::context_of<ebb::off>), g.inputs, g.out.size(), saves);
   static_cast<void>(ebb::lowered<watched>(ebb::distinct_forward<watched>(h.forward).g, part_of_region::forward_half));
   static_cast<void>(ebb::lowered<watched>(ebb::distinct_backward<watched>(h.backward).g, part_of_region::backward_half));
 }

@@ -80,7 +80,8 @@ class by_steps {
       : l_(l), arguments_(arguments), steps_(steps) {
     ebb::vec<ebb::extent_list> extents;
     ebb::vec<std::size_t> lengths(l.body.syms.count(), length);
-    for (int j = 0; j < l.body.inputs; ++j) extents.push(ebb::extents_at(l.body.syms.find(l.body.shape_of(l.body.input(j))), lengths.data()));
+    for (int j = 0; j < l.body.inputs; ++j)
+      extents.push(ebb::extents_at(l.body.syms.find(l.body.shape_of(l.body.input(j))), lengths.data()));
     extents_ = extents;
     ebb::vec<ebb::cell_array> carry;
     for (int j = 0; j < l.parts.carries; ++j) carry.push(arguments[j]);

@@ -91,7 +91,9 @@ TEST_CASE("random sums, products and selections with many zeros have the same bi
     const graph g = ebb::prune(test::build([&](test::builder& b) {
       test::random r{seed};
       std::vector<test::operand<double>> known = {b.in<double>({n}), b.in<double>({n}), b.in<double>({n})};
-      const auto any = [&] { return known[known.size() - 1 - static_cast<std::size_t>(r.below(std::min(6, static_cast<int>(known.size()))))]; };
+      const auto any = [&] {
+        return known[known.size() - 1 - static_cast<std::size_t>(r.below(std::min(6, static_cast<int>(known.size()))))];
+      };
       for (int i = 0; i < 30; ++i) {
         const auto x = any(), y = any();
         switch (r.below(11)) {

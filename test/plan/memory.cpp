@@ -92,8 +92,8 @@ class rule {
   }
   bool hands_over(int from, int to) const {
     if (!is_alike(p_.buffers[from], p_.buffers[to])) return false;
-    return band_of(last_[from]) < band_of(first_[to]) ||
-           (last_[from] == first_[to] && !gone_[from] && !made_[to] && is_in_place(p_.steps[first_[to]], from, to) && is_read_by_one_of_its_band(from));
+    return band_of(last_[from]) < band_of(first_[to]) || (last_[from] == first_[to] && !gone_[from] && !made_[to] &&
+                                                          is_in_place(p_.steps[first_[to]], from, to) && is_read_by_one_of_its_band(from));
   }
   /// A value that a band computes is read by rows, as it is written; an older one may be read whole, once for each part of the band.
   bool is_read_by_one_of_its_band(int b) const {
@@ -138,10 +138,13 @@ class rule {
 
 /// Whether what all blocks use shares its memory only with what is used before or after.
 bool is_apart_in_blocks(const plan& p, const rule& of) {
-  const auto overlap = [&](int a, int b) { return of.first(a) < of.last(b) && of.first(b) < of.last(a); };  // in one step: as in is_in_place
+  const auto overlap = [&](int a, int b) {
+    return of.first(a) < of.last(b) && of.first(b) < of.last(a);
+  };  // in one step: as in is_in_place
   for (int a = 0; a < p.buffers.size(); ++a)
     for (int b = 0; b < p.buffers.size(); ++b) {
-      const bool one = a != b && p.buffers[a].is != role::part && p.buffers[a].is == p.buffers[b].is && p.buffers[a].number == p.buffers[b].number;
+      const bool one =
+          a != b && p.buffers[a].is != role::part && p.buffers[a].is == p.buffers[b].is && p.buffers[a].number == p.buffers[b].number;
       if (one && of.is_through(a) && overlap(a, b)) return false;
     }
   return true;
@@ -169,7 +172,8 @@ bool same_memory(const plan& p) {
   const rule plain(q);
   bool same = is_apart_in_blocks(p, plain) && p.places.size() == q.places.size();
   for (int i = 0; same && i < p.places.size(); ++i) same = p.places[i].shape == q.places[i].shape && p.places[i].type == q.places[i].type;
-  for (int b = 0; b < p.buffers.size(); ++b) same = same && p.buffers[b].is == q.buffers[b].is && p.buffers[b].number == q.buffers[b].number;
+  for (int b = 0; b < p.buffers.size(); ++b)
+    same = same && p.buffers[b].is == q.buffers[b].is && p.buffers[b].number == q.buffers[b].number;
   return same;
 }
 

@@ -73,12 +73,14 @@ counts check(auto&& f) {
       const auto got = run(g, p, c, o, o < 0 ? -1 : 0);
       for (int i = 0; i < g.out.size(); ++i)
         for (int j = 0; j < known[i].size(); ++j)
-          REQUIRE(test::same_cell(ebb::dtype::f32, ebb::to_cell(got[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)]), known[i][j]));
+          REQUIRE(test::same_cell(ebb::dtype::f32, ebb::to_cell(got[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)]),
+                                  known[i][j]));
     }
   }
   return counts_of(p);
 }
-#define EBB_COUNTS(...) check([](test::builder& b, auto c, auto x, auto w, auto v) { (void)c, (void)x, (void)w, (void)v; return b.returns(__VA_ARGS__); })
+#define EBB_COUNTS(...) \
+  check([](test::builder& b, auto c, auto x, auto w, auto v) { (void)c, (void)x, (void)w, (void)v; return b.returns(__VA_ARGS__); })
 
 }  // namespace
 

@@ -148,7 +148,12 @@ TEST_CASE("products read an array that repeats along batches where it lies, and 
   check([](auto& b) { return b.returns(times(b.in({6, 4}), repeated(b.in({4}), 1, 3))); }, {1, 0, 0});  // along a row: no matrix
   // Other readers: a loop reads the operand itself, whatever is a step of its own, or a result, needs the copies.
   check([](auto& b) { const auto w = repeated(b.in({4, 3}), 0, 5); return b.returns(times(b.in({5, 6, 4}), w), -w); }, {1, 0, 1});
-  check([](auto& b) { const auto w = repeated(b.in({4, 3}), 0, 5); return b.returns(times(b.in({5, 6, 4}), w), ebb::sum_over(w, 6)); }, {1, 0, 1});
+  check(
+      [](auto& b) {
+        const auto w = repeated(b.in({4, 3}), 0, 5);
+        return b.returns(times(b.in({5, 6, 4}), w), ebb::sum_over(w, 6));
+      },
+      {1, 0, 1});
   check([](auto& b) { const auto w = repeated(b.in({4, 3}), 0, 5); return b.returns(times(b.in({5, 6, 4}), w), w); }, {1, 0, 0});
   check([](auto& b) {
     const auto w = repeated(b.in({4, 3}), 0, 5);
@@ -176,7 +181,9 @@ TEST_CASE("who else reads an operand decides whether it is copied") {
 }
 
 TEST_CASE("products write pieces of joined arrays, and permutations, where they lie") {
-  const auto check = [](auto&& f, int moves, int in_place, int views) { CHECK(counts_of(plan_of(f)) == counts_of(moves, in_place, views)); };
+  const auto check = [](auto&& f, int moves, int in_place, int views) {
+    CHECK(counts_of(plan_of(f)) == counts_of(moves, in_place, views));
+  };
   const auto beside = [](auto... x) { return ebb::emit_on<ebb::op::concat>({1}, x...); };
   check([&](auto& b) { return beside(times(b.in({6, 5}), b.in({5, 3})), times(b.in({6, 7}), b.in({7, 2}))); }, 1, 1, 2);
   check([&](auto& b) { const auto x = b.in({n, 20}); return beside(times(x, b.in({20, 3})), -x); }, 1, 1, 2);

@@ -72,7 +72,8 @@ class alike_graph {
         else wide_.push(ebb::cast_to<std::int32_t>(x).id);
         return true;
       case 5:
-        if (!wide_.empty()) wide_.push(ebb::emit_on<ebb::op::add>({}, operand<std::int32_t>{&g_, wide_.back()}, ebb::cast_to<std::int32_t>(x)).id);
+        if (!wide_.empty())
+          wide_.push(ebb::emit_on<ebb::op::add>({}, operand<std::int32_t>{&g_, wide_.back()}, ebb::cast_to<std::int32_t>(x)).id);
         return true;
       default: return false;
     }

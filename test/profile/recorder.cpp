@@ -63,7 +63,8 @@ TEST_CASE("a product of matrices reads both, and is 2 m n k operations") {
   const ebb::tensor<float, 4, 3> w;
   const ebb::profile p;
   static_cast<void>(ebb::compile([](auto a, auto b) { return ebb::matmul(a, b); })(x, w));
-  static_cast<void>(ebb::compile([](auto a, auto b) { return ebb::matmul(ebb::transpose(a), b); })(x, ebb::tensor<float, ebb::dyn, 2>(100)));
+  static_cast<void>(
+      ebb::compile([](auto a, auto b) { return ebb::matmul(ebb::transpose(a), b); })(x, ebb::tensor<float, ebb::dyn, 2>(100)));
   const auto steps = rows_of(p, probed::step, "matmul");
   REQUIRE(steps.size() == 2);
   CHECK(steps[0].work.operations == 2 * 100 * 3 * 4);

@@ -71,7 +71,8 @@ TEST_CASE("first values have the bounds and deviations of their papers") {
 TEST_CASE("normal numbers between bounds have the distribution of those that would be kept") {
   const double lo = -0.5, hi = 2.5, mean = 0.25, deviation = 1.5;
   const std::size_t n = 20000;
-  const auto x = ebb::initial<double, dyn>(random_key(3), {n}, ebb::truncated_normal{.mean = mean, .deviation = deviation, .lo = lo, .hi = hi});
+  const auto x =
+      ebb::initial<double, dyn>(random_key(3), {n}, ebb::truncated_normal{.mean = mean, .deviation = deviation, .lo = lo, .hi = hi});
   std::vector<double> sorted(x.begin(), x.end());
   std::sort(sorted.begin(), sorted.end());
   CHECK((sorted.front() >= lo && sorted.back() <= hi));
@@ -85,7 +86,8 @@ TEST_CASE("normal numbers between bounds have the distribution of those that wou
   CHECK(worst * std::sqrt(static_cast<double>(n)) < 1.95);
   const auto far = ebb::initial<float, 3>(random_key(3), ebb::truncated_normal{.lo = 40, .hi = 50});
   for (const float e : far) CHECK((e >= 40 && e <= 50));
-  CHECK(test::says(test::raised([&] { ebb::initial<float, 3>(random_key(3), ebb::truncated_normal{.deviation = 0}); }), {"ebb::truncated_normal"}));
+  CHECK(test::says(test::raised([&] { ebb::initial<float, 3>(random_key(3), ebb::truncated_normal{.deviation = 0}); }),
+                   {"ebb::truncated_normal"}));
   CHECK(test::says(test::raised([&] { ebb::initial<float, 3>(random_key(3), ebb::truncated_normal{.lo = 1, .hi = 1}); }), {"lo below hi"}));
 }
 
@@ -97,7 +99,8 @@ TEST_CASE("first values depend on key and extents only, and empty arrays have no
   CHECK_FALSE(std::equal(one.begin(), one.end(), other.begin()));
   CHECK(ebb::initial<float, dyn, dyn>(random_key(1), {3, 0}, ebb::kaiming_uniform{}).size() == 0);
   CHECK(ebb::initial<ebb::bfloat16, 0, 0>(random_key(1), ebb::lecun_normal{}).size() == 0);
-  CHECK(spread_of(ebb::initial<ebb::bfloat16, 30, 30>(random_key(1), ebb::kaiming_normal{})).deviation == Approx(std::sqrt(2.0 / 30)).epsilon(0.1));
+  CHECK(spread_of(ebb::initial<ebb::bfloat16, 30, 30>(random_key(1), ebb::kaiming_normal{})).deviation ==
+        Approx(std::sqrt(2.0 / 30)).epsilon(0.1));
 }
 
 TEST_CASE("dirac passes the inputs of each group on, and an identity matrix those of a product") {
@@ -142,7 +145,9 @@ TEST_CASE("orthogonal first values are the factor Q of normal numbers with a pos
     const bool wide = rows < columns;
     const auto w = draw(rows, a, b);
     const auto normal = ebb::normal<double, dyn, dyn>(key, {few, many});
-    const auto q = [&](std::size_t v, std::size_t k) { return static_cast<long double>(w.data()[wide ? v * columns + k : k * columns + v]); };
+    const auto q = [&](std::size_t v, std::size_t k) {
+      return static_cast<long double>(w.data()[wide ? v * columns + k : k * columns + v]);
+    };
     for (std::size_t i = 0; i < few; ++i)
       for (std::size_t j = 0; j < few; ++j) {
         long double product = 0, r = 0;  // r is the element [j, i] of R

@@ -72,7 +72,8 @@ TEST_CASE("first and second derivatives of reductions are those of central diffe
     for (long double e : x) sum += (e - 2) * std::exp(3 * e);
     return std::log(std::fabs(sum));
   });
-  compare("skew", [](auto x) { return ebb::skew<1>(x); }, [](const long_numbers& x) { return moment(x, 3) / std::pow(moment(x, 2), 1.5L); });
+  compare(
+      "skew", [](auto x) { return ebb::skew<1>(x); }, [](const long_numbers& x) { return moment(x, 3) / std::pow(moment(x, 2), 1.5L); });
   compare("kurtosis", [](auto x) { return ebb::kurtosis<1>(x); },
           [](const long_numbers& x) { return moment(x, 4) / (moment(x, 2) * moment(x, 2)) - 3; });
   compare("simpson", [](auto x) { return ebb::simpson(x * x * x, 0.5); }, [](const long_numbers& x) {
@@ -108,8 +109,12 @@ TEST_CASE("extrema, masked and other reductions of x^3 have the first and second
   // The element in the middle is NaN, or has the mask false.
   check("nanmax", [](auto x) { return ebb::nanmax<1>(holed(x)); }, [](const long_numbers& x) { return std::max(x[0], x[2]); });
   check("nanmin", [](auto x) { return ebb::nanmin<1>(holed(x)); }, [](const long_numbers& x) { return std::min(x[0], x[2]); });
-  check("masked_max", [](auto x) { return ebb::masked_max<1>(x, ebb::iota<1>(x) != 1); }, [](const long_numbers& x) { return std::max(x[0], x[2]); });
-  check("masked_min", [](auto x) { return ebb::masked_min<1>(x, ebb::iota<1>(x) != 1); }, [](const long_numbers& x) { return std::min(x[0], x[2]); });
+  check(
+      "masked_max", [](auto x) { return ebb::masked_max<1>(x, ebb::iota<1>(x) != 1); },
+      [](const long_numbers& x) { return std::max(x[0], x[2]); });
+  check(
+      "masked_min", [](auto x) { return ebb::masked_min<1>(x, ebb::iota<1>(x) != 1); },
+      [](const long_numbers& x) { return std::min(x[0], x[2]); });
   check("masked_sum", [](auto x) { return ebb::masked_sum<1>(x, x > 0); },
         [](const long_numbers& x) { return std::max(x[0], 0.0L) + std::max(x[1], 0.0L) + std::max(x[2], 0.0L); });
   check("softmin", [](auto x) { return ebb::sum<1>(ebb::softmin(x) * x * x); }, [](const long_numbers& x) {
@@ -129,9 +134,12 @@ TEST_CASE("amin shares the gradient among equal elements, and has the value of N
   CHECK(ebb::all_equal(slope, ebb::tensor<double, 3, 3>{{0, 0.5, 0.5}, {third, third, third}, {0, 1, 0}}));
   CHECK(std::isnan(ebb::amin(ebb::tensor<double, 3>{1, nan, -1})));
   CHECK(ebb::amin<0>(ebb::tensor<double, dyn, dyn>(2, 0)).size() == 0);
-  CHECK(test::says(test::raised([] { static_cast<void>(ebb::amin<1>(ebb::tensor<double, dyn, dyn>(2, 0))); }), {"ebb::amin over no elements", "[2, 0]"}));
-  CHECK(test::says(test::raised([] { static_cast<void>(ebb::amax<1>(ebb::tensor<double, dyn, dyn>(2, 0))); }), {"ebb::amax over no elements"}));
-  CHECK(test::says(test::raised([] { static_cast<void>(ebb::aminmax<1>(ebb::tensor<double, dyn, dyn>(2, 0))); }), {"ebb::aminmax over no"}));
+  CHECK(test::says(test::raised([] { static_cast<void>(ebb::amin<1>(ebb::tensor<double, dyn, dyn>(2, 0))); }),
+                   {"ebb::amin over no elements", "[2, 0]"}));
+  CHECK(test::says(test::raised([] { static_cast<void>(ebb::amax<1>(ebb::tensor<double, dyn, dyn>(2, 0))); }),
+                   {"ebb::amax over no elements"}));
+  CHECK(
+      test::says(test::raised([] { static_cast<void>(ebb::aminmax<1>(ebb::tensor<double, dyn, dyn>(2, 0))); }), {"ebb::aminmax over no"}));
 }
 
 TEST_CASE("elements that do not count have no gradient, and rows without any have a value") {
@@ -154,7 +162,8 @@ TEST_CASE("elements that do not count have no gradient, and rows without any hav
   CHECK((smallest(1) == 1 && first(1) == 1 && smallest(0) == -inf && first(2) == 1));
   constexpr auto to_first = ebb::grad([](auto v) { return ebb::sum(std::get<0>(ebb::max_with_index(v))); });
   CHECK(ebb::all_equal(to_first(y), ebb::tensor<float, 2, 3>{{0, 1, 0}, {1, 0, 0}}));
-  CHECK(ebb::all_equal(ebb::grad([](auto v) { return ebb::sum(ebb::amax<1>(v)); })(y), ebb::tensor<float, 2, 3>{{0, 0.5f, 0.5f}, {1, 0, 0}}));
+  CHECK(
+      ebb::all_equal(ebb::grad([](auto v) { return ebb::sum(ebb::amax<1>(v)); })(y), ebb::tensor<float, 2, 3>{{0, 0.5f, 0.5f}, {1, 0, 0}}));
   const ebb::tensor<ebb::bf16, 300> ones = ebb::tensor<ebb::bf16, 300>::full(ebb::bf16(1.f));
   CHECK((ebb::norm_squared(ones) == ebb::bf16(300.f) && ebb::vecdot(ones, ones) == ebb::bf16(300.f)));
   CHECK(ebb::vecdot(ebb::tensor<int, 2>{3, 4}, ebb::tensor<int, 2>{5, 6}) == 39);

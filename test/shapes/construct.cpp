@@ -1,4 +1,4 @@
-// test/shapes/construct.cpp — triangles and arrays made of numbers: recorded values, derivatives, arrays, extents known at the call, errors.
+// test/shapes/construct.cpp — triangles and arrays made of numbers: values, derivatives, arrays, extents known at the call, errors.
 // SPDX-License-Identifier: BSL-1.0
 #include "../linalg/oracle.hpp"
 #include "../random_array.hpp"
@@ -22,7 +22,9 @@ TEST_CASE("triangles and arrays made of numbers have PyTorch's recorded values a
   golden::check_wide<of<real, dyn, dyn>>("shaping", "block_diag", blocks, exact);
   const auto line = [](auto a, auto b) { return ebb::linspace<7>(a, b); };
   golden::check_wide<of<real>, of<real>>("shaping", "linspace_ends", line, {.value = 2, .grad = 4, .grad_floor = 4, .spread = true});
-  const auto first = [](auto x) { return std::get<0>(ebb::meshgrid(ebb::select<0, 0>(ebb::select<0, 0>(x)), ebb::select<1, 0>(ebb::select<0, 0>(x)))) * 2; };
+  const auto first = [](auto x) {
+    return std::get<0>(ebb::meshgrid(ebb::select<0, 0>(ebb::select<0, 0>(x)), ebb::select<1, 0>(ebb::select<0, 0>(x)))) * 2;
+  };
   golden::check_wide<of<real, dyn, dyn, dyn>>("shaping", "meshgrid", first, {.grad = 2, .spread = true});
   const auto grid = [](auto a, auto b) { return ebb::meshgrid(ebb::xy_indexing, a, b); };
   golden::check_wide<of<real, 3>, golden::any_vector>("shaping", "meshgrid_xy", grid, {.grad = 2, .spread = true});

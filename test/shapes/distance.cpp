@@ -61,7 +61,8 @@ TEST_CASE("distances of arrays: vectors of zeros, large and small ones, integers
   CHECK(ebb::cosine_similarity(x, x)(1) == 0);
   CHECK(ebb::cosine_similarity<0>(ebb::tensor<int, dyn>{1, 0}, ebb::tensor<int, dyn>{1, 1}) == Approx(std::sqrt(0.5)));
   CHECK(ebb::cdist(ebb::tensor<float, dyn, dyn>(0, 2), ebb::tensor<float, dyn, dyn>(3, 2)).size() == 0);
-  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::cdist(x, ebb::tensor<double, dyn, dyn>(2, 3))); }), {"ebb::cdist", "[2, 2]", "[2, 3]"}));
+  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::cdist(x, ebb::tensor<double, dyn, dyn>(2, 3))); }),
+                   {"ebb::cdist", "[2, 2]", "[2, 3]"}));
   const ebb::tensor<double, 3> v{1, 2, 3}, u{-4, 5, 0.5};
   CHECK(ebb::all_equal(ebb::matmul(ebb::skew_matrix(v), u), ebb::tensor<double, 3>{2 * 0.5 - 3 * 5.0, 3 * -4.0 - 0.5, 5 + 8.0}));
 }

@@ -15,7 +15,8 @@ using linalg_test::wide;
 
 template <class... A, class F>
 void einsum_case(const char* name, F f) {
-  linalg_test::check_recorded<A...>("contractions", name, f, {.value = 8, .grad = 8, .second = 16, .grad_floor = 1, .value_floor = 1, .spread = true});
+  linalg_test::check_recorded<A...>("contractions", name, f,
+                                    {.value = 8, .grad = 8, .second = 16, .grad_floor = 1, .value_floor = 1, .spread = true});
 }
 
 TEST_CASE("einsum and tensordot have PyTorch's recorded values, derivatives and second derivatives") {
@@ -266,7 +267,8 @@ TEST_CASE("inner pairs all rows, and outer has batches") {
     for (std::size_t i = 0; i < 6; ++i) sum += x.data()[4 * i + e];
     CHECK(slope(2, e) == Approx(sum).margin(1e-15));
   }
-  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::inner(a, ebb::tensor<double, ebb::dyn, ebb::dyn>(2, 2))); }), {"inner", "[3]", "[2, 2]"}));
+  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::inner(a, ebb::tensor<double, ebb::dyn, ebb::dyn>(2, 2))); }),
+                   {"inner", "[3]", "[2, 2]"}));
   const auto products = ebb::outer(ebb::tensor<double, 5, 4>(y), ebb::tensor<double, 4>{1, 2, 3, 4});
   static_assert(std::is_same_v<std::remove_const_t<decltype(products)>, ebb::tensor<double, 5, 4, 4>>);
   CHECK(products(3, 1, 2) == y(3, 1) * 3);
@@ -294,7 +296,8 @@ TEST_CASE("inner and tensordot have the first and second derivatives of sums of 
   linalg_test::against_differences<wide<2, 3>>("static", f, x, linalg_test::extents_of({2, 3}), oracle, 1e-10L, 1e-6L);
   linalg_test::against_differences<wide<dyn, dyn>>("dyn", f, x, linalg_test::extents_of({2, 3}), oracle, 1e-10L, 1e-6L);
 
-  CHECK(ebb::all_equal(ebb::inner(ebb::tensor<double, dyn, dyn>(2, 0), ebb::tensor<double, dyn, dyn>(3, 0)), ebb::tensor<double, dyn, dyn>(2, 3)));
+  CHECK(ebb::all_equal(ebb::inner(ebb::tensor<double, dyn, dyn>(2, 0), ebb::tensor<double, dyn, dyn>(3, 0)),
+                       ebb::tensor<double, dyn, dyn>(2, 3)));
   CHECK(ebb::inner(ebb::tensor<double, dyn, dyn>(0, 3), ebb::tensor<double, dyn, dyn>(2, 3)).extent(1) == 2);
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   const auto r = ebb::inner(ebb::tensor<double, 3, 2>{{1, 2}, {inf, 1}, {nan, 0}}, ebb::tensor<double, 2, 2>{{0, 1}, {-1, 3}});

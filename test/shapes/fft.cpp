@@ -30,7 +30,8 @@ long double bound_for(std::size_t n) {
 TEMPLATE_TEST_CASE("rfft and irfft are the sums that define them, for every length", "", float, double) {
   using T = TestType;
   const auto forward = ebb::compile([](auto x) { return ebb::rfft(x); });
-  for (const std::size_t n : std::vector<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 20, 25, 27, 32, 49, 60, 97, 210, 256, 1000}) {
+  for (const std::size_t n :
+       std::vector<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 20, 25, 27, 32, 49, 60, 97, 210, 256, 1000}) {
     CAPTURE(n);
     const auto given = linalg_test::random_numbers(2 * n, n);
     ebb::tensor<T, dyn, dyn> x(2, n);
@@ -49,7 +50,8 @@ TEMPLATE_TEST_CASE("rfft and irfft are the sums that define them, for every leng
     }
     if (n % 2 == 0) {
       const auto back = ebb::irfft(re, im);
-      for (std::size_t i = 0; i < 2 * n; ++i) CHECK(std::fabs(back.data()[i] - x.data()[i]) <= 8 * bound_for(n) * std::numeric_limits<T>::epsilon());
+      for (std::size_t i = 0; i < 2 * n; ++i)
+        CHECK(std::fabs(back.data()[i] - x.data()[i]) <= 8 * bound_for(n) * std::numeric_limits<T>::epsilon());
     }
   }
 }
@@ -122,7 +124,8 @@ TEST_CASE("transforms have the same bits compiled, in map, on the tape, and eval
   CHECK(test::same_bits(leaf.grad().value(), slope));
   static_assert(std::get<0>(ebb::rfft(ebb::tensor<double, 4>{1, 2, 3, 4}))(0) == 10);
   CHECK(std::get<1>(ebb::rfft(ebb::tensor<float, dyn, dyn>(0, 7))).extent(1) == 4);
-  static_assert(std::is_same_v<decltype(ebb::rfft(ebb::tensor<ebb::bfloat16, 6>())), std::tuple<ebb::tensor<ebb::bfloat16, 4>, ebb::tensor<ebb::bfloat16, 4>>>);
+  static_assert(std::is_same_v<decltype(ebb::rfft(ebb::tensor<ebb::bfloat16, 6>())),
+                               std::tuple<ebb::tensor<ebb::bfloat16, 4>, ebb::tensor<ebb::bfloat16, 4>>>);
   static_assert(std::is_same_v<decltype(ebb::irfft(ebb::tensor<int, 4>(), ebb::tensor<int, 4>())), ebb::tensor<float, 6>>);
   const auto low = ebb::under<ebb::autocast<ebb::bf16>>([](auto a) { return std::get<0>(ebb::rfft(a)); })(ebb::tensor<ebb::bfloat16, 6>());
   static_assert(std::is_same_v<std::remove_const_t<decltype(low)>, ebb::tensor<float, 4>>);

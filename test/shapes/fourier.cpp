@@ -51,7 +51,8 @@ template <class T, std::size_t... E>
 ebb::tensor<T, E...> random_array(std::uint64_t key, auto... extents) {
   ebb::tensor<T, E...> r(extents...);
   const numbers from = linalg_test::random_numbers(r.size(), key);
-  for (std::size_t i = 0; i < r.size(); ++i) r.mutable_data()[i] = static_cast<T>(static_cast<std::conditional_t<sizeof(T) == 2, float, double>>(from[i]));
+  for (std::size_t i = 0; i < r.size(); ++i)
+    r.mutable_data()[i] = static_cast<T>(static_cast<std::conditional_t<sizeof(T) == 2, float, double>>(from[i]));
   return r;
 }
 std::vector<wide_complex> joined(const auto* re, const auto* im, std::size_t n) {
@@ -78,7 +79,8 @@ void check_close(const T* re, const T* im, const std::vector<wide_complex>& want
 TEMPLATE_TEST_CASE("fft and ifft are the sums that define them, for every length", "", float, double) {
   using T = TestType;
   const auto all = ebb::compile([](auto re, auto im) { return std::tuple_cat(ebb::fft(re, im), ebb::ifft(re, im), ebb::fft(re)); });
-  for (const std::size_t n : std::vector<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 20, 25, 27, 32, 49, 60, 97, 210, 256, 1000}) {
+  for (const std::size_t n :
+       std::vector<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 20, 25, 27, 32, 49, 60, 97, 210, 256, 1000}) {
     CAPTURE(n);
     const auto re = random_array<T, dyn, dyn>(n, 2, n), im = random_array<T, dyn, dyn>(n + 1, 2, n);
     const auto [a, b, c, d, e, f] = all(re, im);
@@ -99,7 +101,8 @@ TEMPLATE_TEST_CASE("fft and ifft are the sums that define them, for every length
 TEMPLATE_TEST_CASE("fft2, ifft2, rfft2 and irfft2 are sums over both axes", "", float, double) {
   using T = TestType;
   const auto all = ebb::compile([](auto re, auto im) { return std::tuple_cat(ebb::fft2(re, im), ebb::ifft2(re, im), ebb::rfft2(re)); });
-  for (const auto& [m, n] : std::vector<std::pair<std::size_t, std::size_t>>{{1, 1}, {1, 6}, {5, 1}, {2, 2}, {3, 4}, {4, 3}, {6, 10}, {7, 5}, {16, 8}}) {
+  for (const auto& [m, n] :
+       std::vector<std::pair<std::size_t, std::size_t>>{{1, 1}, {1, 6}, {5, 1}, {2, 2}, {3, 4}, {4, 3}, {6, 10}, {7, 5}, {16, 8}}) {
     CAPTURE(m, n);
     const std::size_t size = m * n, k = n / 2 + 1;
     const auto re = random_array<T, dyn, dyn, dyn>(size, 2, m, n), im = random_array<T, dyn, dyn, dyn>(size + 1, 2, m, n);
@@ -123,7 +126,8 @@ TEMPLATE_TEST_CASE("fft2, ifft2, rfft2 and irfft2 are sums over both axes", "", 
     if (n % 2 == 0) {
       const auto again = ebb::irfft2(e, f);
       REQUIRE((again.extent(0) == 2 && again.extent(1) == m && again.extent(2) == n));
-      for (std::size_t i = 0; i < 2 * size; ++i) CHECK(std::fabs(again.data()[i] - re.data()[i]) <= 8 * bound * std::numeric_limits<T>::epsilon());
+      for (std::size_t i = 0; i < 2 * size; ++i)
+        CHECK(std::fabs(again.data()[i] - re.data()[i]) <= 8 * bound * std::numeric_limits<T>::epsilon());
     }
   }
   const ebb::tensor<T, 2, 3> odd{1, -2, 0.5, 3, 0.25, -1};
@@ -165,7 +169,9 @@ long_numbers of_one_in_long_double(const long_numbers& x) {
   for (const long double e : x) z.emplace_back(e, e * e), square_first.emplace_back(e * e, e);
   const auto first = of_rows(z, -1, 1);
   put(first);
-  put(of_rows(pairs(first, [&](auto i) { return first[i].real() * first[i].imag(); }, [&](auto i) { return first[i].real(); }), 1, 1.0L / n));
+  put(of_rows(pairs(
+                  first, [&](auto i) { return first[i].real() * first[i].imag(); }, [&](auto i) { return first[i].real(); }),
+              1, 1.0L / n));
   const auto plane = transformed2(square_first, m, -1);
   put(plane);
   auto back = transformed2(pairs(z, [&](auto i) { return plane[i].real() * plane[i].imag(); }, [&](auto i) { return z[i].imag(); }), m, 1);
@@ -182,7 +188,8 @@ long_numbers of_one_in_long_double(const long_numbers& x) {
   std::vector<wide_complex> columns(m * 3);
   for (std::size_t k = 0; k < 3; ++k) {
     std::vector<wide_complex> column;
-    for (std::size_t i = 0; i < m; ++i) column.emplace_back(half[i * 3 + k].real() * half[i * 3 + k].real(), half[i * 3 + k].real() * half[i * 3 + k].imag());
+    for (std::size_t i = 0; i < m; ++i)
+      column.emplace_back(half[i * 3 + k].real() * half[i * 3 + k].real(), half[i * 3 + k].real() * half[i * 3 + k].imag());
     column = transformed(column, 1);
     for (std::size_t i = 0; i < m; ++i) columns[i * 3 + k] = column[i] / static_cast<long double>(m);
   }
@@ -202,7 +209,8 @@ TEST_CASE("derivatives of complex transforms are those of sums, twice") {
 
 TEST_CASE("the gradient of fft is the adjoint transform, its jvp the transform, and the second derivative of |fft|^2 is 2 n") {
   const std::size_t n = 15;
-  const auto re = random_array<double, dyn>(1, n), im = random_array<double, dyn>(2, n), u = random_array<double, dyn>(3, n), v = random_array<double, dyn>(4, n);
+  const auto re = random_array<double, dyn>(1, n), im = random_array<double, dyn>(2, n), u = random_array<double, dyn>(3, n),
+             v = random_array<double, dyn>(4, n);
   const auto weighted = [](auto a, auto b, auto p, auto q) {
     const auto [c, d] = ebb::fft(a, b);
     return ebb::sum(c * p + d * q);
@@ -287,7 +295,8 @@ TEST_CASE("complex transforms have the same bits compiled, in map, on the tape, 
   const ebb::graph g = ebb::lower(ebb::trace_of<decltype(f), ebb::term<double, dyn, dyn>, ebb::term<double, dyn, dyn>>::make());
   const auto extents = linalg_test::extents_of({3, 30});
   ebb::cell_array want;
-  for (const auto& out : ebb::evaluate(g, {linalg_test::cells_of_results(x), linalg_test::cells_of_results(y)}, ebb::symbol_values(g, {extents, extents})))
+  for (const auto& out :
+       ebb::evaluate(g, {linalg_test::cells_of_results(x), linalg_test::cells_of_results(y)}, ebb::symbol_values(g, {extents, extents})))
     for (int i = 0; i < out.size(); ++i) want.push(out[i]);
   CHECK((linalg_test::cells_of_results(once) == want));
   constexpr auto power = [](auto a, auto b) {
@@ -301,19 +310,23 @@ TEST_CASE("complex transforms have the same bits compiled, in map, on the tape, 
   CHECK((test::same_bits(p.grad().value(), std::get<0>(slope)) && test::same_bits(q.grad().value(), std::get<1>(slope))));
 
   static_assert(std::is_same_v<decltype(ebb::fft(ebb::tensor<int, 6>())), std::tuple<ebb::tensor<float, 6>, ebb::tensor<float, 6>>>);
-  static_assert(std::is_same_v<decltype(ebb::ifft(ebb::tensor<float, 6>(), ebb::tensor<double, 6>())), std::tuple<ebb::tensor<double, 6>, ebb::tensor<double, 6>>>);
-  static_assert(std::is_same_v<decltype(ebb::rfft2(ebb::tensor<ebb::bfloat16, 2, 6>())), std::tuple<ebb::tensor<ebb::bfloat16, 2, 4>, ebb::tensor<ebb::bfloat16, 2, 4>>>);
+  static_assert(std::is_same_v<decltype(ebb::ifft(ebb::tensor<float, 6>(), ebb::tensor<double, 6>())),
+                               std::tuple<ebb::tensor<double, 6>, ebb::tensor<double, 6>>>);
+  static_assert(std::is_same_v<decltype(ebb::rfft2(ebb::tensor<ebb::bfloat16, 2, 6>())),
+                               std::tuple<ebb::tensor<ebb::bfloat16, 2, 4>, ebb::tensor<ebb::bfloat16, 2, 4>>>);
   // Narrow floats are computed in float, and rounded once.
   const auto narrow = random_array<ebb::float16, dyn>(6, 30);
   ebb::tensor<float, dyn> wide(30);
   for (std::size_t i = 0; i < 30; ++i) wide.mutable_data()[i] = static_cast<float>(narrow(i));
   const auto [low_re, low_im] = ebb::fft(narrow, narrow);
   const auto [re, im] = ebb::fft(wide, wide);
-  for (std::size_t i = 0; i < 30; ++i) CHECK((low_re(i) == static_cast<ebb::float16>(re(i)) && low_im(i) == static_cast<ebb::float16>(im(i))));
+  for (std::size_t i = 0; i < 30; ++i)
+    CHECK((low_re(i) == static_cast<ebb::float16>(re(i)) && low_im(i) == static_cast<ebb::float16>(im(i))));
 
   const auto lengths = test::raised([&] { static_cast<void>(ebb::fft(ebb::tensor<double, dyn>(4), ebb::tensor<double, dyn>(5))); });
   CHECK(test::says(lengths, {"fft", "[4]", "[5]"}));
-  const auto frequencies = test::raised([&] { static_cast<void>(ebb::irfft2<5>(ebb::tensor<double, dyn, dyn>(2, 4), ebb::tensor<double, dyn, dyn>(2, 4))); });
+  const auto frequencies =
+      test::raised([&] { static_cast<void>(ebb::irfft2<5>(ebb::tensor<double, dyn, dyn>(2, 4), ebb::tensor<double, dyn, dyn>(2, 4))); });
   CHECK(test::says(frequencies, {"irfft2", "4"}));
 }
 

@@ -16,7 +16,9 @@ void check_frequencies(double spacing) {
   const auto all = ebb::fftfreq<N>(spacing);
   const auto half = ebb::rfftfreq<N>(spacing);
   REQUIRE((all.size() == N && half.size() == N / 2 + 1));
-  const auto close = [](double got, long double want) { return std::fabs(got - want) <= std::numeric_limits<double>::epsilon() * std::fabs(want); };
+  const auto close = [](double got, long double want) {
+    return std::fabs(got - want) <= std::numeric_limits<double>::epsilon() * std::fabs(want);
+  };
   for (int i = 0; i < N; ++i) {
     const int k = 2 * i < N ? i : i - N;  // for even N the frequency N / 2 is negative
     CHECK(close(all.data()[i], k / (static_cast<long double>(N) * spacing)));
@@ -78,7 +80,9 @@ void check_shifts(const Shape& x, std::size_t m, std::size_t n) {
   CHECK(ebb::all_equal(ebb::ifftshift(ebb::fftshift(x)), x));
   CHECK(ebb::all_equal(ebb::fftshift<1, 0>(x), ebb::fftshift(x)));
   // The gradient moves weights back; the Hessian of the cubes is diagonal.
-  constexpr auto loss = [](auto a, auto w) { return ebb::sum(ebb::fftshift(a) * ebb::fftshift(a) * ebb::fftshift(a) * w + ebb::ifftshift<1>(a) * w); };
+  constexpr auto loss = [](auto a, auto w) {
+    return ebb::sum(ebb::fftshift(a) * ebb::fftshift(a) * ebb::fftshift(a) * w + ebb::ifftshift<1>(a) * w);
+  };
   Shape w(x);
   for (std::size_t i = 0; i < m * n; ++i) w.mutable_data()[i] = static_cast<T>(i % 7) - 3;
   const auto slope = ebb::grad<0>(loss)(x, w);

@@ -138,8 +138,9 @@ TEST_CASE("scatter and index_copy take every dtype, and arrays of which rows are
       check(std::int32_t{}, rows, columns);
       check(ebb::bfloat16{}, rows, columns);
     }
-  CHECK(ebb::all_equal(ebb::scatter<0>(ebb::tensor<bool, 3>{true, false, true}, ebb::tensor<int, 2>{0, 1}, ebb::tensor<bool, 2>{false, true}),
-                       ebb::tensor<bool, 3>{false, true, true}));
+  CHECK(
+      ebb::all_equal(ebb::scatter<0>(ebb::tensor<bool, 3>{true, false, true}, ebb::tensor<int, 2>{0, 1}, ebb::tensor<bool, 2>{false, true}),
+                     ebb::tensor<bool, 3>{false, true, true}));
 }
 
 TEST_CASE("scatter and index_copy are differentiated forwards, twice, in batches, and by their pattern") {
@@ -148,20 +149,25 @@ TEST_CASE("scatter and index_copy are differentiated forwards, twice, in batches
     const auto k = 2 * ebb::iota<0>(ebb::slice<0, 4>(a)) % 4;  // 0, 2, 0
     return ebb::scatter<0>(ebb::slice<0, 0, 4>(a) * ebb::slice<0, 0, 4>(a), k, ebb::sin(ebb::slice<0, 4>(a)));
   };
-  const auto of_duals = [](const duals& a) { return duals{test::oracle(ebb::op::sin{}, a[6]), a[1] * a[1], test::oracle(ebb::op::sin{}, a[5]), a[3] * a[3]}; };
+  const auto of_duals = [](const duals& a) {
+    return duals{test::oracle(ebb::op::sin{}, a[6]), a[1] * a[1], test::oracle(ebb::op::sin{}, a[5]), a[3] * a[3]};
+  };
   against_duals<ebb::term<double, 7>>("scatter", f, linalg_test::random_numbers(7, 3), of_duals, 1e-15L, 1e-15L);
   const auto g = [](auto a) {
     const auto rows = ebb::reshape<4, 2>(a);
     const auto k = 0 * ebb::iota<0>(ebb::slice<0, 2>(rows)) + 1;  // 1, 1
     return ebb::index_copy<0>(ebb::slice<0, 0, 2>(rows), k, ebb::exp(ebb::slice<0, 2>(rows)));
   };
-  const auto copied = [](const duals& a) { return duals{a[0], a[1], test::oracle(ebb::op::exp{}, a[6]), test::oracle(ebb::op::exp{}, a[7])}; };
+  const auto copied = [](const duals& a) {
+    return duals{a[0], a[1], test::oracle(ebb::op::exp{}, a[6]), test::oracle(ebb::op::exp{}, a[7])};
+  };
   against_duals<ebb::term<double, 8>>("index_copy", g, linalg_test::random_numbers(8, 4), copied, 1e-15L, 1e-15L);
   const ebb::tensor<double, 2, 4> x{{1, 2, 3, 4}, {5, 6, 7, 8}};
   const ebb::tensor<double, 2, 3> u{{10, 20, 30}, {40, 50, 60}};
   const auto many = ebb::map([](auto a, auto b, auto k) { return ebb::scatter<0>(a, k, b); }, x, u, ebb::whole(i));
   CHECK(ebb::all_equal(many, ebb::tensor<double, 2, 4>{{20, 2, 30, 4}, {50, 6, 60, 8}}));
-  const auto slopes = ebb::map(ebb::grad<1>([](auto a, auto b, auto k) { return ebb::sum(ebb::square(ebb::scatter<0>(a, k, b))); }), x, u, ebb::whole(i));
+  const auto slopes =
+      ebb::map(ebb::grad<1>([](auto a, auto b, auto k) { return ebb::sum(ebb::square(ebb::scatter<0>(a, k, b))); }), x, u, ebb::whole(i));
   CHECK(ebb::all_equal(slopes, ebb::tensor<double, 2, 3>{{0, 40, 60}, {0, 100, 120}}));
 }
 

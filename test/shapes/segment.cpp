@@ -68,13 +68,15 @@ TEST_CASE("segments of arrays: counts known at the call, ties, NaN, empty segmen
   const ebb::tensor<std::int64_t, dyn> zeros(257);
   CHECK(static_cast<float>(ebb::segment_sum<1>(many, zeros)(0)) == 2);
   CHECK(static_cast<float>(ebb::segment_max<1>(many, zeros)(0)) == 1);
-  CHECK(ebb::all_equal(ebb::segment_min<3>(ebb::tensor<int, dyn>{4, -2, 7, 1, 6}, i), ebb::tensor<int, 3>{-2, std::numeric_limits<int>::max(), 4}));
+  CHECK(ebb::all_equal(ebb::segment_min<3>(ebb::tensor<int, dyn>{4, -2, 7, 1, 6}, i),
+                       ebb::tensor<int, 3>{-2, std::numeric_limits<int>::max(), 4}));
   const auto m = test::random_array<ebb::tensor<double, dyn, dyn>>(3, 2, 5);
   const auto rows = ebb::map([](auto a, auto k) { return ebb::segment_max<3>(a, k); }, m, ebb::whole(i));
   for (std::size_t r = 0; r < 2; ++r) CHECK(rows(r, 2) == std::max({m(r, 0), m(r, 2), m(r, 4)}));
   CHECK(ebb::segment_sum<2>(vector(0), ebb::tensor<int, dyn>(0))(1) == 0);
   CHECK(test::says(test::raised([&] { static_cast<void>(ebb::segment_mean<2>(x, i)); }), {"ebb::segment_mean", "is 2, and there are 2"}));
-  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::segment_softmax<2>(x, i)); }), {"ebb::segment_softmax", "is 2, and there are 2"}));
+  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::segment_softmax<2>(x, i)); }),
+                   {"ebb::segment_softmax", "is 2, and there are 2"}));
   CHECK(test::says(test::raised([&] { static_cast<void>(ebb::segment_sum(like, i, like)); }), {"ebb::segment_sum", "[4]", "[5]"}));
 }
 

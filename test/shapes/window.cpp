@@ -23,9 +23,14 @@ TEST_CASE("borders and windows have PyTorch's recorded values and derivatives") 
   golden::check_wide<window_any>("shaping", "pad_replicate", [](auto x) { return ebb::pad<-1, 2, 1>(x, ebb::replicate); }, sums);
   golden::check_wide<window_any>("shaping", "pad_circular", [](auto x) { return ebb::pad<-1, 1, 1>(x, ebb::circular); }, sums);
   using image = of<real, 1, 2, 4, 5>;
-  golden::check_wide<image>("shaping", "pad_reflect_two_axes", [](auto y) { return ebb::pad<2, 1, 3>(ebb::pad<3, 2, 1>(y, ebb::reflect), ebb::reflect); }, sums);
-  golden::check_wide<image>("shaping", "pad_replicate_two_axes", [](auto y) { return ebb::pad<2, 1, 3>(ebb::pad<3, 2, 1>(y, ebb::replicate), ebb::replicate); }, sums);
-  golden::check_wide<image>("shaping", "pad_circular_two_axes", [](auto y) { return ebb::pad<2, 1, 3>(ebb::pad<3, 2, 1>(y, ebb::circular), ebb::circular); }, sums);
+  golden::check_wide<image>(
+      "shaping", "pad_reflect_two_axes", [](auto y) { return ebb::pad<2, 1, 3>(ebb::pad<3, 2, 1>(y, ebb::reflect), ebb::reflect); }, sums);
+  golden::check_wide<image>(
+      "shaping", "pad_replicate_two_axes", [](auto y) { return ebb::pad<2, 1, 3>(ebb::pad<3, 2, 1>(y, ebb::replicate), ebb::replicate); },
+      sums);
+  golden::check_wide<image>(
+      "shaping", "pad_circular_two_axes", [](auto y) { return ebb::pad<2, 1, 3>(ebb::pad<3, 2, 1>(y, ebb::circular), ebb::circular); },
+      sums);
   const auto pairs = [](auto x) { return ebb::unfold<1, 2>(x); };
   golden::check_wide<window_cube>("shaping", "windows", pairs, sums);
   golden::check_wide<window_any>("shaping", "windows", pairs, sums);
@@ -89,7 +94,10 @@ TEST_CASE("borders and windows of arrays: modes, map, fold, errors") {
   CHECK(ebb::unfold<0, 4>(x).extent(0) == 1);
   CHECK(test::says(test::raised([&] { static_cast<void>(ebb::unfold<0, 5>(x)); }), {"ebb::unfold", "[4]"}));
   CHECK(ebb::all_equal(ebb::fold<0, 5>(ebb::unfold<0, 2>(vector{1, 2, 3, 4, 5})), vector{1, 4, 6, 8, 5}));
-  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::fold<0, 4>(ebb::unfold<0, 2>(vector{1, 2, 3, 4, 5}))); }), {"fold", "is 4, and there are 4"}));
+  CHECK(test::says(test::raised([&] {
+                     static_cast<void>(ebb::fold<0, 4>(ebb::unfold<0, 2>(vector{1, 2, 3, 4, 5})));
+                   }),
+                   {"fold", "is 4, and there are 4"}));
 }
 
 TEST_CASE("a border in an autocast context has one dtype and the same bits, called, on the tape and compiled") {

@@ -82,7 +82,8 @@ TEST_CASE("the projection on a plane has the derivatives of its formula, by the 
   check_near(ebb::hessian<1>(of_projected<>)(p, a, 0.4), ebb::hessian<1>(of_formula)(p, a, 0.4), 1e-11);
 }
 
-TEST_CASE("the lowest point under two equations has the first and second derivatives of its formula, and dependent constraints are an error") {
+TEST_CASE(
+    "the lowest point under two equations has the first and second derivatives of its formula, and dependent constraints are an error") {
   const auto x = ebb::compile(lowest_formula)(p, a);
   const auto [value, dc, da] = ebb::value_and_grad<1, 2>(of_lowest)(x, p, a);
   const auto [exact, ec, ea] = ebb::value_and_grad<0, 1>(of_lowest_formula)(p, a);

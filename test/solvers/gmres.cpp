@@ -99,7 +99,8 @@ TEST_CASE("bicgstab and gmres: right sides that are 0 or NaN, bounds, singular m
     return std::tuple(ebb::bicgstab<ebb::at_most<3>>(product_with, b, a), ebb::gmres<ebb::at_most<2>, ebb::restart<5>>(product_with, b, a),
                       ebb::gmres<ebb::restart<9>>(product_with, b, a));
   });
-  const matrix large = 3 * matrix::generate([](std::size_t i) { return i % 51 == 0 ? 1.0 : 0.0; }, 50, 50) + filled_with(matrix(50, 50), 0.0);
+  const matrix large =
+      3 * matrix::generate([](std::size_t i) { return i % 51 == 0 ? 1.0 : 0.0; }, 50, 50) + filled_with(matrix(50, 50), 0.0);
   const auto [few, fewer, enough] = solve(filled_with(vector(50), 0.0), large);
   CHECK(std::get<1>(few) == 3);
   CHECK(!std::get<2>(few));

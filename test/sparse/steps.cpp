@@ -1,4 +1,4 @@
-// test/sparse/steps.cpp — the elements that the results of loops depend on: random loops, and loops, conditions and zeros whose sets are known exactly.
+// test/sparse/steps.cpp — the dependence of loops: random ones, and loops, conditions and zeros whose sets are known exactly.
 // SPDX-License-Identifier: BSL-1.0
 // covers: known.hpp element_sets.hpp
 #include <ebb/functional.hpp>
@@ -158,7 +158,8 @@ TEST_CASE("zeros of constants and of fixed arguments leave elements out") {
   CHECK(sets_of<0>(product, {}, some(3), weights) == "xxx xxx");
   constexpr auto turned = [](auto x) {
     const auto o = ebb::zeros_like(x[0]), c = ebb::cos(x[0]), s = ebb::sin(x[1]);
-    const auto m = ebb::matmul(ebb::stack<0>(ebb::stack<0>(c, o), ebb::stack<0>(s, s)), ebb::stack<0>(ebb::stack<0>(s, o), ebb::stack<0>(o, c)));
+    const auto m =
+        ebb::matmul(ebb::stack<0>(ebb::stack<0>(c, o), ebb::stack<0>(s, s)), ebb::stack<0>(ebb::stack<0>(s, o), ebb::stack<0>(o, c)));
     return ebb::flatten(m);
   };
   CHECK(sets_of<0>(turned, {}, some(2)) == "xx .. .x xx");

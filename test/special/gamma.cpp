@@ -122,7 +122,8 @@ TEST_CASE("beta and lchoose have the first and second derivatives of lgamma; zer
     }
     return r;
   };
-  linalg_test::against_differences<ebb::term<double, 3>>("beta, lchoose", f, {0.75, 1.5, 2.25}, linalg_test::extents_of({3}), exact, 1e-10L, 1e-6L);
+  linalg_test::against_differences<ebb::term<double, 3>>("beta, lchoose", f, {0.75, 1.5, 2.25}, linalg_test::extents_of({3}), exact, 1e-10L,
+                                                         1e-6L);
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   CHECK((ebb::beta(0.0, 3.0) == inf && ebb::beta(inf, 3.0) == 0 && ebb::beta(1.0, 1.0) == 1));
   CHECK((std::isnan(ebb::beta(nan, 3.0)) && std::isnan(ebb::beta(3.0, nan)) && std::isnan(ebb::beta(-1.0, 3.0))));

@@ -50,7 +50,8 @@ TEST_CASE("probabilities of counts, and their first and second derivatives, are 
   const numbers negative{0, 2, 3, 40, /* r */ 5, 0.5, 10, 80, /* p */ 0.25, 0.5, 0.625, 0.75};
   check_counts<3, 4>("negative_binomial", ebb::negative_binomial_lpmf, negative, [](const long_numbers& v) {
     const long double ways = std::lgamma(v[0] + v[1]) - std::lgamma(v[0] + 1) - std::lgamma(v[1]);
-    return valued{ways + v[1] * std::log(v[2]) + v[0] * std::log1p(-v[2]), std::min(v[0] + v[1], 24.0L) + std::fabs(v[0] - (v[0] + v[1]) * (1 - v[2]))};
+    return valued{ways + v[1] * std::log(v[2]) + v[0] * std::log1p(-v[2]),
+                  std::min(v[0] + v[1], 24.0L) + std::fabs(v[0] - (v[0] + v[1]) * (1 - v[2]))};
   }, 10);
   check_counts<2, 4>("geometric", ebb::geometric_lpmf, {0, 1, 7, 100, 0.25, 0.5, 0.125, 0.1}, [](const long_numbers& v) {
     return valued{std::log(v[1]) + v[0] * std::log1p(-v[1]), std::fabs(std::log(v[1])) + std::fabs(v[0] * std::log1p(-v[1]))};
@@ -91,7 +92,8 @@ TEST_CASE("probabilities of what is no count are 0, and so are their gradients")
     CHECK((std::isnan(point<3>(binomial_at, {0, 5, bad})[0]) && std::isnan(point<3>(negative_at, {0, 5, bad})[0])));
     CHECK(std::isnan(point<2>(geometric_at, {0, bad})[0]));
   }
-  CHECK((std::isnan(point<2>(poisson_at, {nan, 2})[0]) && std::isnan(point<2>(poisson_at, {1, -1})[0]) && std::isnan(point<2>(logit_at, {nan, 1})[0])));
+  CHECK((std::isnan(point<2>(poisson_at, {nan, 2})[0]) && std::isnan(point<2>(poisson_at, {1, -1})[0]) &&
+         std::isnan(point<2>(logit_at, {nan, 1})[0])));
 }
 
 TEST_CASE("probabilities of counts at certain and impossible events") {
@@ -101,8 +103,10 @@ TEST_CASE("probabilities of counts at certain and impossible events") {
   CHECK((point<2>(bernoulli_at, {1, 0})[0] == -inf && point<2>(bernoulli_at, {0, 1})[0] == -inf));
   CHECK((point<2>(logit_at, {1, 800})[0] == 0 && point<2>(logit_at, {0, 800})[0] == -800 && point<2>(logit_at, {0, 800})[2] == -1));
   CHECK((point<2>(logit_at, {1, inf})[0] == 0 && point<2>(logit_at, {1, -inf})[0] == -inf));
-  CHECK((point<3>(binomial_at, {0, 5, 0})[0] == 0 && point<3>(binomial_at, {0, 5, 0})[3] == -5 && point<3>(binomial_at, {1, 5, 0})[0] == -inf));
-  CHECK((point<3>(binomial_at, {5, 5, 1})[0] == 0 && point<3>(binomial_at, {5, 5, 1})[3] == 5 && point<3>(binomial_at, {4, 5, 1})[0] == -inf));
+  CHECK((point<3>(binomial_at, {0, 5, 0})[0] == 0 && point<3>(binomial_at, {0, 5, 0})[3] == -5 &&
+         point<3>(binomial_at, {1, 5, 0})[0] == -inf));
+  CHECK((point<3>(binomial_at, {5, 5, 1})[0] == 0 && point<3>(binomial_at, {5, 5, 1})[3] == 5 &&
+         point<3>(binomial_at, {4, 5, 1})[0] == -inf));
   CHECK(point<3>(binomial_at, {0, 0, 0.5})[0] == 0);
   CHECK((point<3>(negative_at, {0, 3, 1})[0] == Approx(0).margin(1e-14) && point<3>(negative_at, {2, 3, 1})[0] == -inf));
   CHECK((point<2>(geometric_at, {0, 1})[0] == 0 && point<2>(geometric_at, {1, 1})[0] == -inf && point<2>(geometric_at, {3, 0})[0] == -inf));
@@ -114,9 +118,12 @@ TEST_CASE("probabilities of counts at certain and impossible events") {
 
 TEST_CASE("probabilities of counts have the same bits in loops, map, on the tape and captured") {
   using T = float;
-  test::check_everywhere<T>([](auto a) {
-    return ebb::poisson_lpmf(3, a) * ebb::bernoulli_logit_lpmf(1, a) + ebb::binomial_lpmf(2, 9, a * 0.05) * ebb::geometric_lpmf(4, a * 0.05);
-  }, {T(0.6), T(0.7), 1, T(1.7), 3, 5, T(7.5), 12, T(9.25)});
+  test::check_everywhere<T>(
+      [](auto a) {
+        return ebb::poisson_lpmf(3, a) * ebb::bernoulli_logit_lpmf(1, a) +
+               ebb::binomial_lpmf(2, 9, a * 0.05) * ebb::geometric_lpmf(4, a * 0.05);
+      },
+      {T(0.6), T(0.7), 1, T(1.7), 3, 5, T(7.5), 12, T(9.25)});
 }
 
 }  // namespace

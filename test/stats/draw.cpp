@@ -158,10 +158,13 @@ TEST_CASE("counts and classes of arrays of parameters have their probabilities, 
 }
 
 constexpr auto draw_gamma = [](auto key, auto a, auto rate) { return ebb::gamma_sample(key, a, rate); };
-constexpr auto draw_fused = [](auto key, auto a, auto rate) { return ebb::log(ebb::exp(ebb::gamma_sample(key, a * 1.0, rate))) * 0.0 + draw_gamma(key, a, rate); };
+constexpr auto draw_fused = [](auto key, auto a, auto rate) {
+  return ebb::log(ebb::exp(ebb::gamma_sample(key, a * 1.0, rate))) * 0.0 + draw_gamma(key, a, rate);
+};
 constexpr auto of_seed = [](auto v) {
   const std::int64_t seed = -0x7edc'ba98'7654'3210;
-  return ebb::stack<0>(ebb::normal_sample(seed, v[0], v[1]), ebb::exponential_sample(seed, v[1]), ebb::poisson_sample(seed, v[0] * 0.0 + 12.0));
+  return ebb::stack<0>(ebb::normal_sample(seed, v[0], v[1]), ebb::exponential_sample(seed, v[1]),
+                       ebb::poisson_sample(seed, v[0] * 0.0 + 12.0));
 };
 
 TEST_CASE("a sample has the bits of its key, place and parameters alone: those of sample and normal, also in kernels, rows and maps") {
@@ -177,20 +180,25 @@ TEST_CASE("a sample has the bits of its key, place and parameters alone: those o
     CHECK(g.data()[i] == Approx(own.data()[i]).epsilon(4e-15));  // exp differs from portable_exp in the last bits
   }
   // In float: the same numbers, rounded once.
-  const ebb::tensor<float, dyn> narrow = ebb::normal_sample(draw_key(seed), ebb::tensor<float, dyn>{1, 2, 3}, ebb::tensor<float, dyn>{0.5f, 1, 2});
+  const ebb::tensor<float, dyn> narrow =
+      ebb::normal_sample(draw_key(seed), ebb::tensor<float, dyn>{1, 2, 3}, ebb::tensor<float, dyn>{0.5f, 1, 2});
   for (std::size_t i = 0; i < 3; ++i) CHECK(narrow.data()[i] == static_cast<float>(all[i]));
   // The equations one after another, a kernel, and one in which other work is fused. A shorter array is the beginning of a longer one.
   const draw_numbers a = cycled({0.3, 2, 9}), two = cycled({2}), by_equations = drawn(gamma_of, {a, two});
-  const draw_row one = draw_gamma(draw_key(4), draw_row(a), draw_row(two)), fused = ebb::compile(draw_fused)(draw_key(4), draw_row(a), draw_row(two));
+  const draw_row one = draw_gamma(draw_key(4), draw_row(a), draw_row(two)),
+                 fused = ebb::compile(draw_fused)(draw_key(4), draw_row(a), draw_row(two));
   std::size_t differ = 0;
-  for (std::size_t i = 0; i < draws; ++i) differ += one.data()[i] != fused.data()[i] || std::fabs(one.data()[i] / by_equations[i] - 1) > 1e-14;
+  for (std::size_t i = 0; i < draws; ++i)
+    differ += one.data()[i] != fused.data()[i] || std::fabs(one.data()[i] / by_equations[i] - 1) > 1e-14;
   CHECK(differ == 0);
-  const draw_row few = draw_gamma(draw_key(4), draw_row{0.3, 2, 9}, draw_row{2, 2, 2}), other = draw_gamma(draw_key(5), draw_row{0.3, 2, 9}, draw_row{2, 2, 2});
+  const draw_row few = draw_gamma(draw_key(4), draw_row{0.3, 2, 9}, draw_row{2, 2, 2}),
+                 other = draw_gamma(draw_key(5), draw_row{0.3, 2, 9}, draw_row{2, 2, 2});
   const auto rows = ebb::tensor<double, dyn, dyn>::full(2, 2, 3);
   const ebb::tensor<double, dyn, dyn> shapes{{0.3, 2, 9}, {0.3, 2, 9}};
   const ebb::tensor<double, dyn, dyn> mapped = ebb::map(draw_gamma, ebb::tensor<std::int64_t, dyn>{4, 5}, shapes, rows);
   for (std::size_t j = 0; j < 3; ++j) {
-    CHECK((few.data()[j] == one.data()[j] && mapped(0, j) == few.data()[j] && mapped(1, j) == other.data()[j] && mapped(0, j) != mapped(1, j)));
+    CHECK((few.data()[j] == one.data()[j] && mapped(0, j) == few.data()[j] && mapped(1, j) == other.data()[j] &&
+           mapped(0, j) != mapped(1, j)));
   }
 }
 
@@ -212,9 +220,11 @@ double log_gamma_at(std::int64_t key, std::size_t place, double a) {
 
 TEST_CASE("gradients of gamma, beta and Dirichlet numbers are the implicit ones, by differences of the cdf in long double") {
   const draw_numbers a{0.05, 0.3, 1, 2.5, 8, 40, 200}, b{2, 0.5, 1, 3, 0.25, 4, 150};
-  const draw_numbers x = drawn(gamma_of, {a, b}), by = slopes(gamma_of, {a, b}), share = drawn(beta_of, {a, b}), by_beta = slopes(beta_of, {a, b});
+  const draw_numbers x = drawn(gamma_of, {a, b}), by = slopes(gamma_of, {a, b}), share = drawn(beta_of, {a, b}),
+                     by_beta = slopes(beta_of, {a, b});
   for (std::size_t i = 0; i < 7; ++i) {
-    CHECK(by[i] == Approx(static_cast<double>(implicit_slope(gamma_cdf_at, a[i], static_cast<long double>(x[i]) * b[i]) / b[i])).epsilon(1e-8));
+    CHECK(by[i] ==
+          Approx(static_cast<double>(implicit_slope(gamma_cdf_at, a[i], static_cast<long double>(x[i]) * b[i]) / b[i])).epsilon(1e-8));
     CHECK(by[7 + i] == Approx(-x[i] / b[i]).epsilon(1e-13));
     // The gamma numbers of x / (x + y) are those of places 2 i and 2 i + 1.
     const long double l = log_gamma_at(5, 2 * i, a[i]), m = log_gamma_at(5, 2 * i + 1, b[i]), p = share[i], both = p * (1 - p);
@@ -253,7 +263,8 @@ TEST_CASE("the implicit derivative of a gamma number far below the mean, far abo
     CHECK(slope(1e6, l) == Approx(slope(1000001.0, l)).epsilon(3e-6));
     CHECK(slope(1e6, l) == Approx(1e-6).epsilon(0.01));
   }
-  CHECK((std::isnan(slope(0, 1)) && std::isnan(slope(-1, 1)) && std::isnan(slope(draw_nan, 1)) && std::isnan(slope(1, draw_nan)) && std::isnan(slope(1, draw_inf))));
+  CHECK((std::isnan(slope(0, 1)) && std::isnan(slope(-1, 1)) && std::isnan(slope(draw_nan, 1)) && std::isnan(slope(1, draw_nan)) &&
+         std::isnan(slope(1, draw_inf))));
   CHECK(ebb::op::gamma_log_slope::value(2.5f, 0.5f) == Approx(slope(2.5, 0.5)).epsilon(1e-5));
 }
 
@@ -292,13 +303,16 @@ TEST_CASE("samples at special parameters: no elements, NaN, infinities, zeros, o
   CHECK((all_nan(drawn(dirichlet_of, {bad, ones})) && all_nan(drawn(normal_of, {{0, 0}, {-1, draw_nan}}))));
   CHECK((all_nan(drawn(poisson_of, {{-1, draw_nan, draw_inf}})) && all_nan(drawn(uniform_of, {{0}, {draw_nan}}))));
   CHECK(all_nan(drawn(binomial_of, {{-1, 2.5, draw_nan, 4, 4, 4}, {0.5, 0.5, 0.5, -0.1, 1.1, draw_nan}})));
-  CHECK((drawn(gamma_of, {{}, {}}).empty() && drawn(poisson_of, {{}}).empty() && drawn(normal_of, {{}, {}}).empty() && drawn(class_of, {{}, {}}).empty()));
-  CHECK((drawn(poisson_of, {{0, 0}}) == draw_numbers{0, 0} && drawn(normal_of, {{3}, {0}}) == draw_numbers{3} && drawn(gamma_of, {{1e-5}, {1}})[0] >= 0));
+  CHECK((drawn(gamma_of, {{}, {}}).empty() && drawn(poisson_of, {{}}).empty() && drawn(normal_of, {{}, {}}).empty() &&
+         drawn(class_of, {{}, {}}).empty()));
+  CHECK((drawn(poisson_of, {{0, 0}}) == draw_numbers{0, 0} && drawn(normal_of, {{3}, {0}}) == draw_numbers{3} &&
+         drawn(gamma_of, {{1e-5}, {1}})[0] >= 0));
   for (double v : drawn(beta_of, {{1e-5, 1e-5, 1e-5}, {1e-5, 1e-5, 1e-5}})) CHECK((v >= 0 && v <= 1));
   CHECK(drawn(truncated_of, {{0, 0}, {1, 1}, {50, -60}, {60, -50}}) == draw_numbers{50, -50});
   CHECK(drawn(class_of, {draw_numbers(4, -draw_inf), {0, 5, -3, 1}}) == draw_numbers(4, 1.0));
   // Integers give float.
-  static_assert(std::is_same_v<std::remove_cvref_t<decltype(ebb::gamma_sample(1, ebb::tensor<std::int32_t, 2>{1, 2}, 1))>, ebb::tensor<float, 2>>);
+  static_assert(
+      std::is_same_v<std::remove_cvref_t<decltype(ebb::gamma_sample(1, ebb::tensor<std::int32_t, 2>{1, 2}, 1))>, ebb::tensor<float, 2>>);
 }
 
 TEST_CASE("a sample of extents that do not fit is thrown at the call") {

@@ -4,7 +4,8 @@
 
 namespace {
 
-using stats_test::check_density, stats_test::inf, stats_test::long_numbers, stats_test::nan, stats_test::numbers, stats_test::pi, stats_test::point;
+using stats_test::check_density, stats_test::inf, stats_test::long_numbers, stats_test::nan, stats_test::numbers, stats_test::pi,
+    stats_test::point;
 using stats_test::valued;
 
 constexpr auto student_of = [](auto v) { return ebb::student_t_lpdf(v[0], v[1], v[2], v[3]); };
@@ -49,7 +50,8 @@ TEST_CASE("densities by location and scale, and their first and second derivativ
     const long double z = (v[0] - v[1]) / v[2], e = std::exp(-z);
     return valued{-z - e - std::log(v[2]), std::fabs(z) + e * (1 + std::fabs(z)) + std::fabs(std::log(v[2]))};
   }, 4);
-  check_density<3, 2>("uniform", uniform_of, {0.5, -2, 0, -3, 1, 7}, [](const long_numbers& v) { return valued{-std::log(v[2] - v[1])}; }, 2);
+  check_density<3, 2>(
+      "uniform", uniform_of, {0.5, -2, 0, -3, 1, 7}, [](const long_numbers& v) { return valued{-std::log(v[2] - v[1])}; }, 2);
   const numbers angles{0.5, -2, 3, 9, 0, 1, -1, 0.5, 1, 20, 0.25, 300};
   check_density<3, 4>("von_mises", von_mises_of, angles, [](const long_numbers& v) {
     // 2 pi i0e(kappa) as the mean of e^(kappa (cos - 1)) over 2,000 angles: exact for so smooth a function.
@@ -95,9 +97,12 @@ TEST_CASE("densities by location and scale are right at infinities, at their cen
 TEST_CASE("log densities by location and scale have the same bits in loops, map, on the tape and captured") {
   using T = float;
   const std::vector<T> x{T(0.3), T(0.7), 1, T(1.7), 3, 5, T(-7.5), T(0.1), T(-0.25)};
-  test::check_everywhere<T>([](auto a) {
-    return ebb::student_t_lpdf(a, 3, 0.5, a * a + 1) * ebb::logistic_lpdf(a, 0, 2) + ebb::gumbel_lpdf(a, 1, 2) * ebb::von_mises_lpdf(a, 0, a * a);
-  }, x);
+  test::check_everywhere<T>(
+      [](auto a) {
+        return ebb::student_t_lpdf(a, 3, 0.5, a * a + 1) * ebb::logistic_lpdf(a, 0, 2) +
+               ebb::gumbel_lpdf(a, 1, 2) * ebb::von_mises_lpdf(a, 0, a * a);
+      },
+      x);
 }
 
 }  // namespace

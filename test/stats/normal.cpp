@@ -5,7 +5,8 @@
 
 namespace {
 
-using stats_test::check_density, stats_test::inf, stats_test::nan, stats_test::numbers, stats_test::pi, stats_test::point, stats_test::valued;
+using stats_test::check_density, stats_test::inf, stats_test::nan, stats_test::numbers, stats_test::pi, stats_test::point,
+    stats_test::valued;
 using stats_test::long_numbers;
 
 valued exact_normal(long double x, long double mu, long double sigma) {
@@ -87,7 +88,8 @@ TEST_CASE("densities of the normal family are -inf with the gradient 0 outside o
   CHECK((point<3>(lognormal_of, {inf, 0, 1}) == numbers{-inf, 0, 0, 0}));
   CHECK((point<2>(half_of, {-0.5, 1}) == numbers{-inf, 0, 0} && point<2>(half_of, {inf, 1}) == numbers{-inf, 0, 0}));
   CHECK(point<2>(half_of, {0, 1})[0] == Approx(0.5 * std::log(2 / 3.14159265358979323846)));
-  CHECK((point<5>(truncated_of, {4, 0, 1, -1, 2}) == numbers{-inf, 0, 0, 0, 0, 0} && point<5>(truncated_of, {-inf, 0, 1, -1, 2})[0] == -inf));
+  CHECK(
+      (point<5>(truncated_of, {4, 0, 1, -1, 2}) == numbers{-inf, 0, 0, 0, 0, 0} && point<5>(truncated_of, {-inf, 0, 1, -1, 2})[0] == -inf));
   // An infinite bound cuts nothing off, and has no gradient.
   for (const numbers& at : {numbers{0.5, 0.25, 2, -inf, inf}, numbers{0.5, 0.25, 2, -1e3, inf}}) {
     const numbers t = point<5>(truncated_of, at), n = point<3>(normal_of, {0.5, 0.25, 2});
@@ -96,7 +98,8 @@ TEST_CASE("densities of the normal family are -inf with the gradient 0 outside o
   }
   const numbers half = point<5>(truncated_of, {0.5, 0, 2, 0, inf}), folded = point<2>(half_of, {0.5, 2});
   CHECK((half[0] == Approx(folded[0]).epsilon(1e-14) && half[3] == Approx(folded[2]).epsilon(1e-14)));
-  for (const numbers& bad : {numbers{nan, 0, 1}, numbers{1, nan, 1}, numbers{1, 0, nan}, numbers{1, 0, 0}, numbers{1, 0, -1}, numbers{1, 0, inf}}) {
+  for (const numbers& bad :
+       {numbers{nan, 0, 1}, numbers{1, nan, 1}, numbers{1, 0, nan}, numbers{1, 0, 0}, numbers{1, 0, -1}, numbers{1, 0, inf}}) {
     CHECK(std::isnan(point<3>(normal_of, bad)[0]));
     CHECK(std::isnan(point<3>(lognormal_of, bad)[0]));
     CHECK(std::isnan(point<5>(truncated_of, {bad[0], bad[1], bad[2], -5, 5})[0]));

@@ -41,7 +41,8 @@ double worst_error(F, const numbers& x, Oracle oracle) {
     const auto [want, size] = oracle(v);
     const T got = ebb::from_cell<T>(out[0][static_cast<int>(i)]);
     if (std::isinf(want) && got == want) continue;
-    const double error = static_cast<double>(std::fabs(got - want) / (std::numeric_limits<T>::epsilon() * std::max({1.0L, std::fabs(want), size})));
+    const double error =
+        static_cast<double>(std::fabs(got - want) / (std::numeric_limits<T>::epsilon() * std::max({1.0L, std::fabs(want), size})));
     worst = error <= worst ? worst : error;
     if (!(error <= 1e6)) worst = 1e6;
   }

@@ -17,7 +17,8 @@ constexpr auto pareto_of = [](auto v) { return ebb::pareto_lpdf(v[0], v[1], v[2]
 
 valued exact_gamma(long double x, long double a, long double b) {
   const long double m = b * x;
-  return {a * std::log(b) + (a - 1) * std::log(x) - m - std::lgamma(a), std::fabs(m - a) + m * (a < 9) + std::fabs((a - 1) * std::log(m)) * (a < 9)};
+  return {a * std::log(b) + (a - 1) * std::log(x) - m - std::lgamma(a),
+          std::fabs(m - a) + m * (a < 9) + std::fabs((a - 1) * std::log(m)) * (a < 9)};
 }
 
 TEST_CASE("densities of positive numbers, and their first and second derivatives, are those of their formulas") {
@@ -34,11 +35,16 @@ TEST_CASE("densities of positive numbers, and their first and second derivatives
     const valued y = exact_gamma(1 / v[0], v[1], v[2]);
     return valued{y.value - 2 * std::log(v[0]), y.size + std::fabs(2 * std::log(v[0]))};
   }, 10, 1e-5L);
-  const numbers b{0.5, 0.125, 0.75, 0.375, 0.25, 0.9, 0.6, 0.3, /* a */ 1, 2.5, 0.5, 35, 8, 250, 9, 0.25, /* b */ 1, 2, 0.5, 60, 30, 25, 10, 4};
-  check_density<3, 8>("beta", beta_of, b, [](const long_numbers& v) {
-    const long double value = (v[1] - 1) * std::log(v[0]) + (v[2] - 1) * std::log1p(-v[0]) + std::lgamma(v[1] + v[2]) - std::lgamma(v[1]) - std::lgamma(v[2]);
-    return valued{value, std::fabs((v[1] + v[2]) * v[0] - v[1]) + std::min(16.0L, v[1] + v[2])};
-  }, 10);
+  const numbers b{0.5, 0.125, 0.75, 0.375, 0.25,      0.9, 0.6, 0.3, /* a */ 1, 2.5, 0.5, 35,
+                  8,   250,   9,    0.25,  /* b */ 1, 2,   0.5, 60,  30,        25,  10,  4};
+  check_density<3, 8>(
+      "beta", beta_of, b,
+      [](const long_numbers& v) {
+        const long double value =
+            (v[1] - 1) * std::log(v[0]) + (v[2] - 1) * std::log1p(-v[0]) + std::lgamma(v[1] + v[2]) - std::lgamma(v[1]) - std::lgamma(v[2]);
+        return valued{value, std::fabs((v[1] + v[2]) * v[0] - v[1]) + std::min(16.0L, v[1] + v[2])};
+      },
+      10);
   const numbers w{0.5, 2, 3, 0.125, 1, 2.5, 0.5, 4, 1, 2, 0.5, 3};
   check_density<3, 4>("weibull", weibull_of, w, [](const long_numbers& v) {
     const long double z = v[0] / v[2], p = std::pow(z, v[1]), l = (v[1] - 1) * std::log(z);
@@ -56,14 +62,16 @@ TEST_CASE("densities of large shapes do not cancel") {
   const auto worst = [](auto f, const numbers& x, auto oracle) { return stats_test::worst_error<float, 3, 2>(f, x, oracle); };
   CHECK(worst(gamma_of, {1000000, 65536, 1000000, 65536, 1, 1}, [](const long_numbers& v) { return exact_gamma(v[0], v[1], v[2]); }) < 40);
   CHECK(worst(beta_of, {0.5, 0.25, 100000, 65536, 100000, 196608}, [](const long_numbers& v) {
-    return valued{(v[1] - 1) * std::log(v[0]) + (v[2] - 1) * std::log1p(-v[0]) + std::lgamma(v[1] + v[2]) - std::lgamma(v[1]) - std::lgamma(v[2])};
-  }) < 40);
+          return valued{(v[1] - 1) * std::log(v[0]) + (v[2] - 1) * std::log1p(-v[0]) + std::lgamma(v[1] + v[2]) - std::lgamma(v[1]) -
+                        std::lgamma(v[2])};
+        }) < 40);
 }
 
 TEST_CASE("densities of positive numbers are -inf with the gradient 0 outside of their supports") {
   const auto check = [](auto f, double shape, double scale, std::initializer_list<double> outside) {
     for (double x : outside) CHECK(point<3>(f, {x, shape, scale}) == numbers{-inf, 0, 0, 0});
-    for (const numbers& bad : {numbers{nan, shape, scale}, numbers{0.5, nan, scale}, numbers{0.5, shape, nan}, numbers{0.5, -1, scale}, numbers{0.5, 0, scale}})
+    for (const numbers& bad :
+         {numbers{nan, shape, scale}, numbers{0.5, nan, scale}, numbers{0.5, shape, nan}, numbers{0.5, -1, scale}, numbers{0.5, 0, scale}})
       CHECK(std::isnan(point<3>(f, bad)[0]));
   };
   for (double shape : {0.5, 1., 3., 20.}) {
@@ -81,18 +89,22 @@ TEST_CASE("densities of positive numbers have their limits at the ends of their 
   CHECK(point<2>(exponential_of, {0, 2}) == numbers{std::log(2), -2, 0.5});
   const numbers flat = point<3>(gamma_of, {0, 1, 2});
   CHECK((flat[0] == Approx(std::log(2)) && flat[1] == -2 && flat[3] == 0.5));
-  CHECK((point<3>(gamma_of, {0, 0.5, 2})[0] == inf && point<3>(gamma_of, {0, 1.5, 2})[0] == -inf && point<3>(gamma_of, {0, 20, 2})[0] == -inf));
+  CHECK((point<3>(gamma_of, {0, 0.5, 2})[0] == inf && point<3>(gamma_of, {0, 1.5, 2})[0] == -inf &&
+         point<3>(gamma_of, {0, 20, 2})[0] == -inf));
   CHECK((point<2>(chi_squared_of, {0, 2})[0] == Approx(-std::log(2)) && point<2>(chi_squared_of, {0, 1})[0] == inf));
   CHECK((point<3>(weibull_of, {0, 1, 2})[0] == Approx(-std::log(2)) && point<3>(weibull_of, {0, 1, 2})[1] == -0.5));
   CHECK((point<3>(weibull_of, {0, 0.5, 2})[0] == inf && point<3>(weibull_of, {0, 2, 2})[0] == -inf));
   for (double end : {0., 1.}) {
-    const auto at = [&](double near, double far) { return end == 0 ? point<3>(beta_of, {end, near, far}) : point<3>(beta_of, {end, far, near}); };
+    const auto at = [&](double near, double far) {
+      return end == 0 ? point<3>(beta_of, {end, near, far}) : point<3>(beta_of, {end, far, near});
+    };
     CHECK((at(1, 3)[0] == Approx(std::log(3)).epsilon(1e-14) && at(0.5, 3)[0] == inf && at(1.5, 3)[0] == -inf));
     CHECK((at(1, 1)[0] == Approx(0).margin(1e-15) && at(1, 3)[1] == Approx(end == 0 ? -2 : 2).epsilon(1e-14)));
   }
   CHECK(point<3>(pareto_of, {0.5, 0.5, 2})[0] == Approx(std::log(4)));
   // 1 / x overflows.
-  CHECK((point<3>(inverse_gamma_of, {1e-310, 2, 3})[0] == -inf && point<3>(inverse_gamma_of, {1e300, 2, 3})[0] == Approx(2 * std::log(3) - 900 * std::log(10))));
+  CHECK((point<3>(inverse_gamma_of, {1e-310, 2, 3})[0] == -inf &&
+         point<3>(inverse_gamma_of, {1e300, 2, 3})[0] == Approx(2 * std::log(3) - 900 * std::log(10))));
 }
 
 TEST_CASE("log densities of positive numbers have the same bits in loops, map, on the tape and captured") {

@@ -20,7 +20,8 @@ constexpr auto slope = [](auto x) { return ebb::op::log1p_sq_slope::value(x); };
 TEMPLATE_TEST_CASE("log1p_sq and its derivative keep their documented errors, for lanes and scalars", "", float, double) {
   using T = TestType;
   const auto at = test::places_around<T>(9, {0x1p+13, 0x1p+27, 1});
-  test::check("log1p_sq", squared, [](long double x) { return std::fabs(x) > 1e100L ? 2 * std::log(std::fabs(x)) : std::log1p(x * x); }, 3, at);
+  test::check(
+      "log1p_sq", squared, [](long double x) { return std::fabs(x) > 1e100L ? 2 * std::log(std::fabs(x)) : std::log1p(x * x); }, 3, at);
   test::check("log1p_sq_slope", slope, [](long double x) { return std::isinf(x) ? 1 / x : 2 * x / (1 + x * x); }, 3, at);
 }
 

@@ -21,7 +21,8 @@ long double dirichlet(const long_numbers& v) {
 }
 long double multinomial(const long_numbers& v) {
   long double sum = 0, value = 0;
-  for (std::size_t i = 0; i < 3; ++i) sum += std::rint(v[i]), value += std::rint(v[i]) * std::log(v[3 + i]) - std::lgamma(std::rint(v[i]) + 1);
+  for (std::size_t i = 0; i < 3; ++i)
+    sum += std::rint(v[i]), value += std::rint(v[i]) * std::log(v[3 + i]) - std::lgamma(std::rint(v[i]) + 1);
   return value + std::lgamma(sum + 1);
 }
 /// The density for a covariance [a b; b c].
@@ -65,13 +66,15 @@ TEST_CASE("densities of vectors outside of their supports, and for bad parameter
   CHECK((point<4>(dirichlet_at, {0, 1, 2, 3})[0] == -inf && point<4>(dirichlet_at, {0, 1, 0.5, 3})[0] == inf));
   CHECK((point<4>(multinomial_at, {0, 0, 0.5, 0.5})[0] == 0 && point<4>(multinomial_at, {0, 3, 0, 1})[0] == Approx(0).margin(1e-14)));
   CHECK(point<4>(multinomial_at, {1, 3, 0, 1})[0] == -inf);
-  for (const numbers& bad : {numbers{nan, 0.5, 1, 2}, numbers{0.5, 0.5, nan, 2}, numbers{0.5, 0.5, -1, 2}}) CHECK(std::isnan(point<4>(dirichlet_at, bad)[0]));
+  for (const numbers& bad : {numbers{nan, 0.5, 1, 2}, numbers{0.5, 0.5, nan, 2}, numbers{0.5, 0.5, -1, 2}})
+    CHECK(std::isnan(point<4>(dirichlet_at, bad)[0]));
   CHECK((std::isnan(point<4>(multinomial_at, {nan, 1, 0.5, 0.5})[0]) && std::isnan(point<4>(multinomial_at, {1, 1, -0.5, 1.5})[0])));
 }
 
 TEST_CASE("densities of vectors broadcast over batches") {
   const ebb::tensor<double, 2, 2> x{0.5, -1, 2, 0.25}, l{1.5, 0, 0.75, 2};
-  const ebb::tensor<double, 2> mu{0.25, 0.5}, both = ebb::multivariate_normal_cholesky_lpdf(x, mu, l), zero_mean = ebb::multivariate_normal_cholesky_lpdf(x, 0, l);
+  const ebb::tensor<double, 2> mu{0.25, 0.5}, both = ebb::multivariate_normal_cholesky_lpdf(x, mu, l),
+                                              zero_mean = ebb::multivariate_normal_cholesky_lpdf(x, 0, l);
   const auto exact = [](double a, double b) { return static_cast<double>(binormal(a, b, 2.25, 1.125, 4.5625)); };
   for (std::size_t i = 0; i < 2; ++i) {
     CHECK(both(i) == Approx(exact(x(i, 0) - 0.25, x(i, 1) - 0.5)).epsilon(1e-13));
@@ -94,7 +97,8 @@ TEST_CASE("densities of normal vectors at the mean, far from it, at infinities a
     CHECK((ebb::multivariate_normal_cholesky_lpdf(second, mu, l) == -inf && ebb::multivariate_normal_lpdf(second, mu, sigma) == -inf));
   }
   const ebb::tensor<double, 3, 2> rows{{0.25, 0.5}, {nan, 0}, {0, nan}};
-  const auto by_factor = ebb::multivariate_normal_cholesky_lpdf(rows, mu, l), by_covariance = ebb::multivariate_normal_lpdf(rows, mu, sigma);
+  const auto by_factor = ebb::multivariate_normal_cholesky_lpdf(rows, mu, l),
+             by_covariance = ebb::multivariate_normal_lpdf(rows, mu, sigma);
   CHECK((by_factor(0) == Approx(top) && std::isnan(by_factor(1)) && std::isnan(by_factor(2))));
   CHECK((by_covariance(0) == Approx(top) && std::isnan(by_covariance(1)) && std::isnan(by_covariance(2))));
   CHECK(std::isnan(ebb::multivariate_normal_cholesky_lpdf(mu, ebb::tensor<double, 2>{nan, 0}, l)));
@@ -112,7 +116,8 @@ TEST_CASE("probabilities of classes") {
   CHECK((of_rows(0) == std::log(0.75) && of_rows(1) == std::log(0.5)));
   const ebb::tensor<double, 3> slope = ebb::grad([](auto q) { return ebb::categorical_lpmf(1, q); })(p);
   CHECK((slope(0) == 0 && slope(1) == 2 && slope(2) == 0));
-  const ebb::tensor<double, 3> of_logit = ebb::grad([](auto x) { return ebb::categorical_logit_lpmf(0, x); })(ebb::tensor<double, 3>{0, 0, 0});
+  const ebb::tensor<double, 3> of_logit =
+      ebb::grad([](auto x) { return ebb::categorical_logit_lpmf(0, x); })(ebb::tensor<double, 3>{0, 0, 0});
   CHECK((of_logit(0) == Approx(2 / 3.) && of_logit(2) == Approx(-1 / 3.)));
   CHECK_THROWS_AS(ebb::categorical_lpmf(ebb::tensor<std::int64_t, 1>{3}, p), ebb::error);
 }

@@ -32,8 +32,8 @@ void check_picture(const std::string& svg) {
 
 TEST_CASE("the checker of XML finds what is not well-formed") {
   CHECK(test::error_in_xml("<a b=\"1\"><c/>x &lt; y</a>\n") == "");
-  for (const char* bad : {"", "<a>", "<a></b>", "<a/><a/>", "<a b=1/>", "<a b=\"1\" b=\"2\"/>", "<a>&</a>", "<a>x < y</a>", "<a>\x01</a>", "x<a/>",
-                          "<a b=\"&\"/>", "<a b=\"1\"c=\"2\"/>"})
+  for (const char* bad : {"", "<a>", "<a></b>", "<a/><a/>", "<a b=1/>", "<a b=\"1\" b=\"2\"/>", "<a>&</a>", "<a>x < y</a>", "<a>\x01</a>",
+                          "x<a/>", "<a b=\"&\"/>", "<a b=\"1\"c=\"2\"/>"})
     CHECK(test::error_in_xml(bad) != "");
 }
 

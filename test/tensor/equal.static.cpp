@@ -21,7 +21,8 @@ static_assert(all_equal(tensor<bool, 2>{true, false}, tensor<bool, 2>{true, fals
 static_assert(all_equal(tensor<float, 0, 3>{}, tensor<float, 0, 3>{}) && !all_equal(tensor<float, 0, 3>{}, tensor<float, 0, 2>{}));
 
 // Bits of each width.
-static_assert(same_bits(tensor<double, 2>{1, quiet}, tensor<double, 2>{1, quiet}) && !same_bits(tensor<double, 1>{0.0}, tensor<double, 1>{-0.0}));
+static_assert(same_bits(tensor<double, 2>{1, quiet}, tensor<double, 2>{1, quiet}) &&
+              !same_bits(tensor<double, 1>{0.0}, tensor<double, 1>{-0.0}));
 static_assert(same_bits(0.f, 0.f) && !same_bits(0.f, -0.f) && !same_bits(tensor<float, 2>{}, tensor<float, 3>{}));
 static_assert(!same_bits(ebb::bfloat16(0.f), ebb::bfloat16(-0.f)) && !same_bits(ebb::float16(0.f), ebb::float16(-0.f)));
 static_assert(same_bits(tensor<bool, 2>{true, false}, tensor<bool, 2>{true, false}) && !same_bits(1, 2));
@@ -29,8 +30,10 @@ static_assert(same_bits(tensor<bool, 2>{true, false}, tensor<bool, 2>{true, fals
 // Elements: == and != compare them as the other comparisons do, also in constant expressions.
 static_assert(all_equal(square_of_four == tensor<double, 2>{1, 4}, tensor<bool, 2, 2>{true, false, false, true}));
 static_assert(all_equal(square_of_four != 3, tensor<bool, 2, 2>{true, true, false, true}));
-static_assert(ebb::sum(square_of_four) == 10 && 10.0 == ebb::sum(square_of_four) && ebb::sum(square_of_four) != 9 && !(ebb::sum(square_of_four) != 10));
-static_assert(std::same_as<decltype(square_of_four == square_of_four), tensor<bool, 2, 2>> && std::same_as<decltype(square_of_four != 3), decltype(square_of_four < 3)>);
+static_assert(ebb::sum(square_of_four) == 10 && 10.0 == ebb::sum(square_of_four) && ebb::sum(square_of_four) != 9 &&
+              !(ebb::sum(square_of_four) != 10));
+static_assert(std::same_as<decltype(square_of_four == square_of_four), tensor<bool, 2, 2>> &&
+              std::same_as<decltype(square_of_four != 3), decltype(square_of_four < 3)>);
 static_assert(std::same_as<decltype(tensor<double>(2) == 2), bool> && tensor<float>(0.1f) == 0.1 && tensor<int>(2) != 2.5);
 
 // One element is a condition, several are not: only arrays of rank 0 are equality comparable.

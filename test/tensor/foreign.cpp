@@ -62,7 +62,8 @@ TEST_CASE("a span of two axes is read and written at its strides") {
   const auto check = [&](auto w) {
     for (std::size_t i = 0; i < 3; ++i)
       for (std::size_t k = 0; k < 4; ++k)
-        rows.mutable_data()[i * 4 + k] = w.first[static_cast<std::ptrdiff_t>(i) * w.strides[0] + static_cast<std::ptrdiff_t>(k) * w.strides[1]];
+        rows.mutable_data()[i * 4 + k] =
+            w.first[static_cast<std::ptrdiff_t>(i) * w.strides[0] + static_cast<std::ptrdiff_t>(k) * w.strides[1]];
     const auto [value, dw] = ebb::value_and_grad<1>(loss)(x, w);
     CHECK(test::equal(std::tuple(value, dw), ebb::value_and_grad<1>(loss)(x, rows)));
     CHECK(ebb::all_equal(ebb::matmul(x, w), ebb::matmul(x, rows)));

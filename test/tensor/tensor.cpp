@@ -97,7 +97,8 @@ TEST_CASE("tensors are made from lists, spans and generators") {
   CHECK(ebb::all_equal(matrix::ones(1), matrix{{1, 1, 1}}));
   CHECK(ebb::all_equal(matrix::full(2.5, 1), matrix{{2.5, 2.5, 2.5}}));
   CHECK(ebb::all_equal(matrix::iota(2), matrix{{0, 1, 2}, {3, 4, 5}}));
-  CHECK(ebb::all_equal(matrix::generate([](std::size_t i, std::size_t j) { return i == j ? 1 : 0; }, 3), matrix{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}));
+  CHECK(ebb::all_equal(matrix::generate([](std::size_t i, std::size_t j) { return i == j ? 1 : 0; }, 3),
+                       matrix{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}));
   CHECK(matrix::uninitialized(7).extent(0) == 7);
 
   CHECK(ebb::all_equal(arange(0, 5), tensor<int, dyn>{0, 1, 2, 3, 4}));

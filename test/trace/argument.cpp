@@ -145,7 +145,8 @@ TEST_CASE("a std::array may be a member and a result") {
     return l;
   };
   CHECK(ebb::all_equal(ebb::compile(doubled)(std::array{x, 2. * x})[1], 4. * x));
-  static_assert(ebb::grad([](auto l) { return get<0>(l[0]) * get<0>(l[1]); })(std::array{std::tuple(2.0), std::tuple(5.0)})[0] == std::tuple(5.0));
+  static_assert(ebb::grad([](auto l) { return get<0>(l[0]) * get<0>(l[1]); })(std::array{std::tuple(2.0), std::tuple(5.0)})[0] ==
+                std::tuple(5.0));
 }
 
 TEST_CASE("jvp, vjp, jacobian and hessian take a std::array") {

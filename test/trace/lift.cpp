@@ -163,7 +163,8 @@ TEST_CASE("too few axes, and indices that are no integers, are an error of the f
 TEST_CASE("functions of one array of any extents and dtype refuse none: they have no error") {
   const auto takes = [](const char* name, auto f) {
     INFO(name);
-    const test::refusal answers[] = {f(asked<float>{}), f(rows), f(places), f(bits), f(asked<ebb::bfloat16, 3>{}), f(asked<float, ebb::dyn>{})};
+    const test::refusal answers[] = {f(asked<float>{}),          f(rows), f(places), f(bits), f(asked<ebb::bfloat16, 3>{}),
+                                     f(asked<float, ebb::dyn>{})};
     for (const test::refusal& r : answers) CHECK(r.code == 0);
   };
   takes("grad_reverse", [](auto x) { return ebb::grad_reverse(x); });

@@ -219,7 +219,8 @@ TEST_CASE("numbers are carries, integers and truth values too") {
 TEST_CASE("a scan is evaluated in constant expressions") {
   constexpr double last = [] {
     const graph g = ebb::joint(ebb::trace_of<sums, term<double, 3>>::make(), {0});
-    const ebb::cell_array x{ebb::to_cell(1.), ebb::to_cell(2.), ebb::to_cell(3.)}, seeds{ebb::to_cell(0.), ebb::to_cell(0.), ebb::to_cell(1.)};
+    const ebb::cell_array x{ebb::to_cell(1.), ebb::to_cell(2.), ebb::to_cell(3.)},
+        seeds{ebb::to_cell(0.), ebb::to_cell(0.), ebb::to_cell(1.)};
     const auto out = ebb::evaluate(g, {x, {ebb::to_cell(1.)}, seeds}, {});
     return ebb::from_cell<double>(out[0][0]) * 100 + ebb::from_cell<double>(out[2][1]);
   }();
@@ -231,7 +232,8 @@ TEST_CASE("scans in scans, maps of scans and scans of maps have the bits of thei
   const graph g = ebb::joint(ebb::trace_of<nested, term<double>, Xs, term<double>>::make(), {0, 1, 2});
   CHECK(test::error_text(g) == "");
 
-  const auto by_rows = values<scan_of_rows, term<double, 4>, Xs, term<double>>(), of_maps = values<of_map, term<double, 4>, Xs, term<double>>();
+  const auto by_rows = values<scan_of_rows, term<double, 4>, Xs, term<double>>(),
+             of_maps = values<of_map, term<double, 4>, Xs, term<double>>();
   CHECK(by_rows[0] == of_maps[0]);
   for (int i = 0; i < 4; ++i)
     for (int t = 0; t < 5; ++t) CHECK(by_rows[1][i * 5 + t] == of_maps[1][t * 4 + i]);
@@ -246,7 +248,8 @@ TEST_CASE("pushes and second derivatives are those of the steps written out") {
   };
   for (const ebb::vec<int>& wrt : {ebb::vec<int>{0, 1, 2}, ebb::vec<int>{2}, ebb::vec<int>{1}, ebb::vec<int>{0}}) {
     check_close(run(ebb::push_forward(graph_of(of_loop{}), wrt)), run(ebb::push_forward(graph_of(of_steps{}), wrt)), 1e-13);
-    check_close(run(ebb::hessian_vector_product(graph_of(of_loop{}), wrt)), run(ebb::hessian_vector_product(graph_of(of_steps{}), wrt)), 1e-12);
+    check_close(run(ebb::hessian_vector_product(graph_of(of_loop{}), wrt)), run(ebb::hessian_vector_product(graph_of(of_steps{}), wrt)),
+                1e-12);
     // The third order.
     const auto third = [&](const graph& g) {
       graph h = ebb::hessian_vector_product(g, wrt);

@@ -31,13 +31,14 @@ TEST_CASE("rules with scaled steps follow their formulas, with weight decay") {
       p[i] -= 0.05L * state[1][i];
     }
   });
-  follows_formula("adagrad", ebb::adagrad{.lr = 0.1, .weight_decay = 0.25, .initial = 0.5}, [](long double t, auto& p, auto& g, auto& state) {
-    for (std::size_t i = 0; i < 5; ++i) {
-      const long double d = g[i] + 0.25L * p[i];
-      state[0][i] += (t == 1 ? 0.5L : 0) + d * d;
-      p[i] -= 0.1L * d / (std::sqrt(state[0][i]) + 1e-10L);
-    }
-  });
+  follows_formula("adagrad", ebb::adagrad{.lr = 0.1, .weight_decay = 0.25, .initial = 0.5},
+                  [](long double t, auto& p, auto& g, auto& state) {
+                    for (std::size_t i = 0; i < 5; ++i) {
+                      const long double d = g[i] + 0.25L * p[i];
+                      state[0][i] += (t == 1 ? 0.5L : 0) + d * d;
+                      p[i] -= 0.1L * d / (std::sqrt(state[0][i]) + 1e-10L);
+                    }
+                  });
 }
 
 TEST_CASE("rules with scaled steps are the same in steps, hooks and captured backwards, and after loading") {

@@ -129,7 +129,8 @@ TEST_CASE("add_grad_noise adds the numbers of a key to each gradient, which make
   CHECK_FALSE(none.grad().defined());
   ebb::optimizer(ebb::sgd{.lr = lr}, first).step();
   for (std::size_t i = 0; i < 3; ++i) {
-    const double want = static_cast<double>(i + 1) - lr * static_cast<double>(g.data()[i]) - std::sqrt(2 * lr * temperature) * noise.data()[i];
+    const double want =
+        static_cast<double>(i + 1) - lr * static_cast<double>(g.data()[i]) - std::sqrt(2 * lr * temperature) * noise.data()[i];
     CHECK(std::fabs(first.data()[i] - want) <= 1e-6);
   }
   second.set_grad(h);

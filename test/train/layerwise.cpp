@@ -10,7 +10,9 @@ using tall_matrix = ebb::variable<double, 3, 2>;
 using wide_numbers = std::array<long double, 6>;
 
 constexpr double first_weights[] = {0.5, -1.25, 2, 3, -0.75, 1.5};
-double gradient_at(std::size_t t, std::size_t i) { return i == 3 ? 0 : 2 * std::sin(1.7 * static_cast<double>(t) + static_cast<double>(i * i)); }
+double gradient_at(std::size_t t, std::size_t i) {
+  return i == 3 ? 0 : 2 * std::sin(1.7 * static_cast<double>(t) + static_cast<double>(i * i));
+}
 
 template <class Variable>
 Variable matrix_of(std::size_t rows, std::size_t columns, auto number) {

@@ -121,7 +121,8 @@ TEST_CASE("memory is saved and set, and decides the next step") {
   CHECK(!ebb::same_bits(fresh.value(), there));
 
   const auto wrong = ebb::tensor<double, ebb::dyn, ebb::dyn>::zeros(2, 4);
-  CHECK(test::says(test::raised([&] { other.set_memory(wrong, wrong); }), {"ebb::lbfgs_optimizer::set_memory", "3 elements", "2 rows of 4"}));
+  CHECK(
+      test::says(test::raised([&] { other.set_memory(wrong, wrong); }), {"ebb::lbfgs_optimizer::set_memory", "3 elements", "2 rows of 4"}));
   CHECK(other.memory().first.extent(0) == 3);
   other.set_memory({}, {});
   CHECK(other.memory().first.extent(0) == 0);

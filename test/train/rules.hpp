@@ -48,7 +48,8 @@ void follows_recorded(const std::string& name, const Rule& rule, long double bou
 /// The gradients of step t: of both signs, and 0 for one element.
 inline row gradient_of(std::size_t t) {
   row g(5);
-  for (std::size_t i = 0; i < 5; ++i) g.mutable_data()[i] = i == 3 ? 0 : std::sin(1.7 * static_cast<double>(t) + static_cast<double>(i * i)) * 2;
+  for (std::size_t i = 0; i < 5; ++i)
+    g.mutable_data()[i] = i == 3 ? 0 : std::sin(1.7 * static_cast<double>(t) + static_cast<double>(i * i)) * 2;
   return g;
 }
 inline row start() { return row{0.5, -1.25, 2, 3, -0.75}; }

@@ -71,10 +71,10 @@ std::string continued(const gru<ebb::variable>& net, std::string begun, std::siz
 int main(int count, char** arguments) {
   const int steps = count > 1 ? std::atoi(arguments[1]) : 300;
   const auto [ki, kr, kd] = ebb::random_key(3).split<3>();
-  const gru<ebb::variable> net{ebb::variable(0.2f * ebb::normal<float, symbols, 3 * hidden>(ki)),
-                               ebb::variable(0.15f * ebb::normal<float, 3 * hidden, hidden>(kr)),
-                               ebb::variable(ebb::tensor<float, 3 * hidden>{}),
-                               ebb::variable(0.15f * ebb::normal<float, symbols, hidden>(kd)), ebb::variable(ebb::tensor<float, symbols>{})};
+  const gru<ebb::variable> net{
+      ebb::variable(0.2f * ebb::normal<float, symbols, 3 * hidden>(ki)), ebb::variable(0.15f * ebb::normal<float, 3 * hidden, hidden>(kr)),
+      ebb::variable(ebb::tensor<float, 3 * hidden>{}), ebb::variable(0.15f * ebb::normal<float, symbols, hidden>(kd)),
+      ebb::variable(ebb::tensor<float, symbols>{})};
   ebb::optimizer adam(ebb::adam{.lr = 0.01}, net);
   ebb::each_leaf([](auto& p) { p.register_hook([](auto g) { return ebb::clamp(g, -5.f, 5.f); }); }, net);
   const ebb::compiled_autograd::enable scope;

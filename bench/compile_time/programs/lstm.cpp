@@ -67,7 +67,9 @@ int main() {
   fill(x);
   gold.at(3) = 1;
   ebb::tensor<double> value, moved;
-  const auto gradient = [&](auto& at) { ebb::value_and_grad<0, 1, 2>(step)(ebb::into(at, d_layers, d_extra, d_states), layers, extra, states, x, gold); };
+  const auto gradient = [&](auto& at) {
+    ebb::value_and_grad<0, 1, 2>(step)(ebb::into(at, d_layers, d_extra, d_states), layers, extra, states, x, gold);
+  };
   gradient(value);
   double square = 0;
   const auto move = [&](auto& a, const auto& d) {
