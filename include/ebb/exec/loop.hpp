@@ -223,8 +223,7 @@ class loop_step {
   }
 
  private:
-  static void run_steps(const nest_call& c) {
-    symbol_values_of<body> symbols;
+  EBB_INLINE static void set_symbols(symbol_values_of<body>& symbols, const nest_call& c) {
     repeat<body::symbols>([&]<int I>() EBB_LAMBDA {
       constexpr extent_origin o = body::g.syms[static_cast<std::size_t>(I)].origin;
       if constexpr (o.is_value()) {
@@ -235,7 +234,10 @@ class loop_step {
       }
     });
     static_cast<void>(symbols.complete());  // the outer program has checked all extents
-
+  }
+  static void run_steps(const nest_call& c) {
+    symbol_values_of<body> symbols;
+    set_symbols(symbols, c);
     void *in[body::arguments + 1], *out[body::results + 1];
     std::array<carried, static_cast<std::size_t>(parts.carries) + 1> carry;
     std::array<stepped, static_cast<std::size_t>(parts.rows) + 1> read;

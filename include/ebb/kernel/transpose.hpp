@@ -109,6 +109,17 @@ EBB_INLINE void turn_narrow(auto row, char* to, std::ptrdiff_t to_row, int colum
   }(std::make_integer_sequence<int, simd::count_of<T>>{});
 }
 
+/// The same for as many columns as a register has elements, of fewer rows.
+template <class T>
+EBB_INLINE void turn_low(auto row, char* to, std::ptrdiff_t to_row, int rows) {
+  [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+    simd::vector<T> x[sizeof...(I)] = {};
+    ((I < rows ? static_cast<void>(std::memcpy(&x[I], row(I), sizeof x[I])) : void()), ...);
+    simd::transpose<T>(x);
+    (simd::store_first(reinterpret_cast<T*>(to + I * to_row), x[I], rows), ...);
+  }(std::make_integer_sequence<int, simd::count_of<T>>{});
+}
+
 /// Element c of each of `count` adjacent groups of Step elements, as row c of the result.
 template <int Step, class T>
 EBB_INLINE void part_groups(char* to, std::ptrdiff_t to_row, const char* from, std::size_t count) {
@@ -184,6 +195,28 @@ inline void join_columns(char* to, const void* const* column, std::size_t column
     for (std::size_t c = 0; c < columns; ++c) std::memcpy(to + (i * columns + c) * Size, at(c) + i * Size, Size);
 }
 
+/// Transposes rows of two to four adjacent elements, or as many rows into such; elements of Size bytes, 4 or 8. False: it has done nothing.
+template <std::size_t Size>
+EBB_INLINE bool transpose_groups(char* to, std::ptrdiff_t to_row, const char* from, std::ptrdiff_t from_row, std::size_t rows,
+                                 std::size_t cols) {
+  using T = std::conditional_t<Size == 4, std::int32_t, std::int64_t>;
+  constexpr std::size_t most = Size == 4 ? 4 : 3;
+  if (cols >= 2 && cols <= most && from_row == static_cast<std::ptrdiff_t>(cols * Size)) {
+    if (cols == 2) part_groups<2, T>(to, to_row, from, rows);
+    else if (cols == 3) part_groups<3, T>(to, to_row, from, rows);
+    else if constexpr (Size == 4) part_groups<4, T>(to, to_row, from, rows);
+    return true;
+  }
+  if (rows >= 2 && rows <= most && to_row == static_cast<std::ptrdiff_t>(rows * Size)) {
+    const auto column = [=](std::ptrdiff_t c) EBB_LAMBDA { return from + c * from_row; };
+    if (rows == 2) join_groups<2, T>(to, column, cols);
+    else if (rows == 3) join_groups<3, T>(to, column, cols);
+    else if constexpr (Size == 4) join_groups<4, T>(to, column, cols);
+    return true;
+  }
+  return false;
+}
+
 /// Element j of row i in `from` becomes element i of row j in `to`; elements of Size bytes (1, 2, 4, 8), row distances in bytes.
 /// Whole rows of the longer side are done one after the other: memory is read, or written, in its order.
 template <std::size_t Size>
@@ -197,19 +230,8 @@ inline void transpose(char* to, std::ptrdiff_t to_row, const char* from, std::pt
   };
   if constexpr (Size >= 4) {
     using T = std::conditional_t<Size == 4, std::int32_t, std::int64_t>;
-    if (cols <= 4 && from_row == static_cast<std::ptrdiff_t>(cols * Size)) {
-      if (cols == 2) return part_groups<2, T>(to, to_row, from, rows);
-      if (cols == 3) return part_groups<3, T>(to, to_row, from, rows);
-      if (cols == 4 && Size == 4) return part_groups<4, T>(to, to_row, from, rows);
-    }
-    if (rows <= 4 && to_row == static_cast<std::ptrdiff_t>(rows * Size)) {
-      const auto column = [=](std::ptrdiff_t c) EBB_LAMBDA { return from + c * from_row; };
-      if (rows == 2) return join_groups<2, T>(to, column, cols);
-      if (rows == 3) return join_groups<3, T>(to, column, cols);
-      if (rows == 4 && Size == 4) return join_groups<4, T>(to, column, cols);
-    }
+    if (transpose_groups<Size>(to, to_row, from, from_row, rows, cols)) return;
     constexpr std::size_t n = simd::count_of<T>;
-    constexpr auto lanes = std::make_integer_sequence<int, static_cast<int>(n)>{};
     const auto rows_from = [=](const char* p) EBB_LAMBDA {
       return [p, from_row]([[maybe_unused]] int r) mutable {
         if constexpr (Size > 4) return p + r * from_row;
@@ -222,15 +244,8 @@ inline void transpose(char* to, std::ptrdiff_t to_row, const char* from, std::pt
     const auto narrow = [&](std::size_t i, std::size_t j, int count) EBB_LAMBDA {
       turn_narrow<T>(rows_from(from_at(i, j)), to_at(j, i), to_row, count);
     };
-    const auto low = [&](std::size_t i, std::size_t j, int count) EBB_LAMBDA {  // n columns of so many rows
-      const char* const p = from_at(i, j);
-      char* const q = to_at(j, i);
-      [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
-        simd::vector<T> x[n] = {};
-        ((I < count ? static_cast<void>(std::memcpy(&x[I], p + I * from_row, sizeof x[I])) : void()), ...);
-        simd::transpose<T>(x);
-        (simd::store_first(reinterpret_cast<T*>(q + I * to_row), x[I], count), ...);
-      }(lanes);
+    const auto low = [&](std::size_t i, std::size_t j, int count) EBB_LAMBDA {
+      turn_low<T>(rows_from(from_at(i, j)), to_at(j, i), to_row, count);
     };
     // The result may not be in the cache, and stores wait for it. Longer rows are streams that the processor foresees.
     constexpr std::size_t line = 64, ahead = 4096;

@@ -9,6 +9,13 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
+/// Rows of steps one after another, from the last step on if it ran first.
+constexpr element_sets joined_rows(const std::vector<element_sets>& rows, bool reversed) {
+  element_sets r;
+  for (std::size_t step = 0; step < rows.size(); ++step) r.append(rows[reversed ? rows.size() - 1 - step : step]);
+  return r;
+}
+
 constexpr std::vector<element_sets> dependence_finder::results_of_loop(int k) {
   const equation& e = g_.eq[k];
   const loop_parts p = loop_parts::of(e);
@@ -75,11 +82,7 @@ constexpr std::vector<element_sets> dependence_finder::results_of_loop(int k) {
     break;
   }
   std::vector<element_sets> r = std::move(carry);
-  for (std::size_t i = carries; i < given + carries; ++i) {
-    element_sets joined;
-    for (std::size_t step = 0; step < rows[i].size(); ++step) joined.append(rows[i][p.reversed ? rows[i].size() - 1 - step : step]);
-    r.push_back(std::move(joined));
-  }
+  for (std::size_t i = carries; i < given + carries; ++i) r.push_back(joined_rows(rows[i], p.reversed));
   return r;
 }
 
