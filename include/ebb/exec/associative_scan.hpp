@@ -41,7 +41,7 @@ template <int Number>
 constexpr auto row_at(const auto& a) {
   return with_each_term([](const auto& x) { return ebb::select<0, Number>(x); }, a);
 }
-/// The first axis as two.
+/// x with its first axis split into two.
 template <std::size_t N, std::size_t M, class T, std::size_t All, std::size_t... E>
 constexpr auto first_axis_split(const term<T, All, E...>& x) {
   return ebb::reshape<N, M, E...>(x);

@@ -3,7 +3,7 @@
 //
 // Extents are compared and memory is placed before the first step: between two steps only addresses change. Rows are read and written in
 // place. A carry alternates between two places, one of them the result's, or moves from one row of its history to the next if that is kept.
-// If the body may write it over its argument, as a sum of all steps, it stays in one place: the cache holds half as much then.
+// If the body may write it over its argument, as a sum of all steps, it stays in one place: the cache then holds it once, not twice.
 #pragma once
 
 #include "../base/repeat.hpp"

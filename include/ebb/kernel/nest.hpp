@@ -121,7 +121,7 @@ class nest_kernel {
   static EBB_PART void segment(leaf& x, const pointers& p, std::size_t j, std::size_t count, std::size_t phase) {
     const reciprocals r = code::reciprocals_in(p, count);
     auto left = static_cast<std::ptrdiff_t>(count);
-    // Steps index their accumulators, which keeps these in memory. A row that turns complete needs no steps: its stay in registers.
+    // Steps index their accumulators, which keeps these in memory. A row of whole turns needs no steps: its accumulators stay in registers.
     if constexpr (takes_turns && !joins_rows) turns(x, p, r, j, left);
     if constexpr (!takes_turns || joins_rows || known_row < 0 || known_row % logical_lanes != 0)
       if (!(takes_turns && !joins_rows) || left > 0) steps(x, p, r, j, left, phase);

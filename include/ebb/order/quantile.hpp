@@ -29,7 +29,7 @@ struct refusal<366, Call> : Call {
   static_assert(Call::code != 366, "[ebb E0366] quantile, median: the axis has no elements");
 };
 
-/// Inside rules: a number or a scalar as a scalar of dtype T.
+/// A number or a scalar operand, as a scalar of dtype T.
 template <class T, class X>
 constexpr operand<T> scalar_as(graph& g, X x) {
   if constexpr (is_operand<X>) return cast_to<T>(x);

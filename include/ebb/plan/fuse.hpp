@@ -102,7 +102,7 @@ class fuser {
   constexpr grouping take() { return static_cast<grouping&&>(r_); }
 
  private:
-  /// Finds where the operands of k, a move, lie in k, or where k lies in its operand. The reason of a copy, if there is one.
+  /// Finds where the operands of k, a move, lie in k, or where k lies in its operand. Returns the reason of a copy, or none.
   EBB_COLD constexpr copy_reason find_parts(int k) {
     const std::uint64_t family = g_.op(k).family;
     part_place at;

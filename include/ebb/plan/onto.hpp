@@ -74,7 +74,7 @@ class onto_planner {
     int in_place_of = -1;                   // the step that adds them
     part summed{};                          // the axes along which a batch is summed; onto is -1 then
   };
-  /// Finds the sums that step t computes. Whether all that it computes may be such sums: `run` looks at the ops.
+  /// Finds the sums that step t computes. False if it computes something else; `run` looks at the ops.
   constexpr bool find_sums(int t) {
     const nest& n = p_.nests.data()[p_.steps.data()[t].nest];
     const int before = sums_.size();
@@ -92,7 +92,7 @@ class onto_planner {
     }
     return sums_.size() > before;
   }
-  /// Finds a product whose batch step t sums. Whether that is all it does: `run` looks at the op.
+  /// Finds the product whose batch step t sums. False if it does something else; `run` looks at the op.
   constexpr bool find_sum_of_batch(int t) {
     const nest& n = p_.nests.data()[p_.steps.data()[t].nest];
     if (n.reduces.count != 1 || n.loads.count != 1 || n.computes.count != 0 || n.stores.count != 0 || takes_turns(t)) return false;

@@ -147,7 +147,7 @@ struct segment_softmax {
     using Wide = detail::computed_in<Real>;
     const auto f = []<class I>(auto y, operand<I> ids, const shape& to) {
       const auto along = [&](auto of) { return emit_on<op::gather<I, segment_softmax<0>>, Wide>({0}, of, ids); };
-      // The result does not depend on the shift: so that gets no derivative. If the largest element is infinite, nothing is shifted.
+      // The result does not depend on the shift: so the shift gets no derivative. If the largest element is infinite, nothing is shifted.
       const auto top = emit_on<op::stop_gradient>({}, extremum_of_segments<op::scatter_max<I, segment_softmax<0>>>(y, ids, to));
       const auto shift = emit_on<op::where>({}, emit_on<op::isfinite>({}, top), top, literal_like(top, 0));
       const auto e = emit_on<op::exp>({}, y - along(shift));
