@@ -55,7 +55,6 @@ class probed_program {
   const std::string& name() const { return name_; }
   const graph& equations() const { return g_; }
   const plan& steps() const { return p_; }
-  const std::string& name_of_step(int i) const { return steps_[i].name; }
 
   /// is_one: whether its steps run as one. Then they are not reported.
   EBB_COLD void begin(probe& p, const char* call, const std::size_t* symbol, bool is_one) const {

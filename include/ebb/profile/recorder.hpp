@@ -96,12 +96,6 @@ class profile_recorder final : public probe_listener {
     if (outer_) outer_->take(*this);
     outer_ = nullptr;
   }
-  /// Whether stop has an effect here.
-  EBB_COLD bool records_here() const {
-    const profile_recorder* r = innermost();
-    while (r && r != this) r = r->outer_;
-    return r != nullptr;
-  }
 
   EBB_COLD void begin(const probe_event& e) override {
     const std::uint32_t row = rows.find(e.is, e.name, e.of, e.program, e.step);

@@ -96,7 +96,6 @@ class dependence_finder {
   constexpr extent_list extents(int k) const { return extents_at(g_.shape_of(k), symbols_.data()); }
   constexpr const element_sets& in(int k, int j) const { return of_[at(g_.operand(k, j))]; }
   constexpr bool is_real(int k) const { return is_real_dtype(g_.op(k).result); }
-  constexpr bool has_places(int k) const { return g_.op(k).what == kind::gather || g_.op(k).what == kind::scatter; }
   constexpr bool chooses(int k) const { return g_.op(k).family == family_of<op::where>; }
   constexpr element_sets one_by_one(std::size_t n, auto&& unite) { return set_.one_by_one(n, unite); }
 
