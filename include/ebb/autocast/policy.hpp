@@ -9,8 +9,8 @@
 // The context matters where a pull multiplies matrices that it would cast (op/context.hpp): after an inner block without autocast, and
 // in the derivatives of ops of class `full`. Elsewhere all policies give one program. A region's own policy is written into its
 // equations while it is traced, so regions inside regions keep theirs, and nothing can change it between forward and backward.
-// value_and_grad, grad and their like are one program with their function, called in one place: there a policy that is named is no
-// assumption but what is done; same_as_forward means the context of that call, which has to be declared like that of any call.
+// value_and_grad, grad and their like are one program with their function, called in one place: there a named policy is applied,
+// not assumed; same_as_forward means the context of that call, which has to be declared like that of any call.
 #pragma once
 
 #include "under.hpp"

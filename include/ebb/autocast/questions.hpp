@@ -3,8 +3,8 @@
 //
 // [note: the equation that differs]
 // A backward that is called in another context than it was compiled for is refused with the first equation that would be another one,
-// under the name and in the form that ebb::print shows it in. A graph that is read at run time brings all functions of its ops with it;
-// so what such a line says is taken out of the graph at compile time, for the first equation after each question.
+// under the name and in the form that ebb::print shows it in. A graph that is read at run time would bring all functions of its ops
+// with it: so the text of such a line is made at compile time, for the first equation after each question.
 #pragma once
 
 #include "../graph/frozen.hpp"

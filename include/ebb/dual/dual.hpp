@@ -8,8 +8,9 @@
 //   auto [y, slope] = root(ebb::dual{2.0, 1.0});
 //
 // Functions of ebb, operators, and functions compiled by ebb::compile, ebb::grad and so on take duals beside arrays and numbers: they run
-// as ebb::jvp of themselves. So a compiled function is one program, and its value and its derivative share their loops. Comparisons compare
-// values: a branch is that of the value. So do map, scan and while_loop; cond and fori take duals inside of a compiled function only.
+// as ebb::jvp of themselves. So a compiled function is one program, and its value and its derivative share their loops. map, scan and
+// while_loop take duals, too; cond and fori take them inside of a compiled function only. Comparisons compare values: a branch is that of
+// the value.
 //
 // A dual of duals has second derivatives: the value and the tangent of dual<dual<A>> are dual<A>. A function on arguments of different
 // depth differentiates the outermost level first; arguments of less depth are constants on it. So derivatives inside of a function that

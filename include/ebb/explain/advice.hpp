@@ -11,7 +11,7 @@
 //   a concat        with a piece between two of dyn extents
 //   a slice         that is a result
 //   lanes           along a short axis of an argument: a static extent; along a short static one: an op without a rule for components,
-//                   if the function names it: softmax and norm have a peak inside
+//                   if the function names it: it does not name op::peak, which softmax and norm apply
 //   the gradient of a maximum or minimum along an axis: it reads all elements again, argmax and argmin only the chosen ones
 #pragma once
 

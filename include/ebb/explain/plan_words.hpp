@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: explanations]
-// An explanation asks what decides: the steps, their reasons and their buffers are those of the plan, bytes and operations those of
+// An explanation decides nothing again: the steps, their reasons and their buffers are those of the plan, bytes and operations those of
 // [note: counted work], which a profiler counts, too. A value is kept in memory if another step reads it. Its text says why that step does
 // not read it in a register:
 //   waits     the step needs something that is complete only after a loop: a reduction, a product

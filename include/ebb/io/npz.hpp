@@ -4,7 +4,7 @@
 // Not in ebb.hpp: programs that read no archives need not compile it.
 //   const ebb::npz file("arrays.npz");              // of numpy.savez or numpy.savez_compressed
 //   const auto w = file.load<float, ebb::dyn, 64>("w");
-// An archive is a ZIP file whose members are .npy files. The directory at its end is believed as little as a file from anywhere deserves.
+// An archive is a ZIP file whose members are .npy files. It may come from anywhere: each length and offset in its directory is checked.
 // Source: PKWARE, .ZIP File Format Specification (APPNOTE), sections 4.3 to 4.5. Archives of more than one disk, encrypted members, and
 // directories beyond 4 GB or 65,534 members are refused.
 #pragma once
