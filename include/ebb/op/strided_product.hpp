@@ -25,11 +25,31 @@ constexpr void sum_batch(auto& call, part summed, std::ptrdiff_t* along, const s
   strides = along;
 }
 
-/// The matrices of a product that lie in other arrays. Batches that follow one another with one stride run as one.
-template <class Call>
+/// The matrices of a product, also of one whose operands or result lie in other arrays: p gets their strides. Batches that follow one
+/// another with one stride run as one.
 class strided_product {
  public:
-  explicit strided_product(const Call& c, kernel::product& p) : p_(p) {
+  strided_product(const auto& c, kernel::product& p) {
+    if (c.strides) find_strides(c, p);
+  }
+  /// f(offsets) for each run of matrices: the elements before the first one, of operands and result.
+  void each(auto&& f) const {
+    std::ptrdiff_t at[max_rank] = {}, offset[3] = {};
+    for (;;) {
+      f(offset);
+      int axis = 1;
+      for (; axis < axes_; ++axis) {
+        for (int j = 0; j < 3; ++j) offset[j] += stride_[axis][j];
+        if (++at[axis] < count_[axis]) break;
+        for (int j = 0; j < 3; ++j) offset[j] -= stride_[axis][j] * count_[axis];
+        at[axis] = 0;
+      }
+      if (axis >= axes_) return;
+    }
+  }
+
+ private:
+  void find_strides(const auto& c, kernel::product& p) {
     const extent_list* const lists[] = {&c.shapes[0], &c.shapes[1], &c.result};
     std::ptrdiff_t own[3][max_rank] = {};
     const std::ptrdiff_t* along[3];
@@ -60,31 +80,15 @@ class strided_product {
       for (int j = 0; j < 3; ++j) stride_[axes_][j] = along[j][axis];
       ++axes_;
     }
+    const auto stride = [&](int j) { return axes_ > 0 ? stride_[0][j] : 0; };
     p.batch = axes_ > 0 ? count_[0] : 1;
-    p.stride_a = stride_[0][0];
-    p.stride_b = stride_[0][1];
-    p.stride_c = stride_[0][2];
-  }
-  /// f(offsets) for each run of matrices: the elements before the first one, of operands and result.
-  void each(auto&& f) const {
-    std::ptrdiff_t at[max_rank] = {}, offset[3] = {};
-    for (;;) {
-      f(offset);
-      int axis = 1;
-      for (; axis < axes_; ++axis) {
-        for (int j = 0; j < 3; ++j) offset[j] += stride_[axis][j];
-        if (++at[axis] < count_[axis]) break;
-        for (int j = 0; j < 3; ++j) offset[j] -= stride_[axis][j] * count_[axis];
-        at[axis] = 0;
-      }
-      if (axis >= axes_) return;
-    }
+    p.stride_a = stride(0);
+    p.stride_b = stride(1);
+    p.stride_c = stride(2);
   }
 
- private:
-  kernel::product& p_;
   int axes_ = 0;
-  std::ptrdiff_t count_[max_rank] = {}, stride_[max_rank][3] = {};
+  std::ptrdiff_t count_[max_rank], stride_[max_rank][3];  // of `axes_` axes
 };
 
 }  // namespace ebb::inline EBB_ABI::detail

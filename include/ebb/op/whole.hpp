@@ -174,33 +174,21 @@ void contract_whole(const whole_call& c) {
   const auto m = extent(c.result.e[r - 2]), k = extent(c.shapes[0].e[tx ? r - 2 : r - 1]), n = extent(c.result.e[r - 1]);
   auto p = kernel::product::compact(m, k, n, tx, ty, extent(c.result.volume(0, r - 2)));
   p.lanes = c.attr[0] & in_lanes;
-  const auto run = [&](const auto& each) {
-    const auto with_scratch = [&](std::size_t bytes, auto&& f) {
-      void* const scratch = bytes > 0 ? thread_scratch().take(bytes) : nullptr;
-      each([&](const std::ptrdiff_t* before) {
-        f(static_cast<const T*>(c.in[0]) + before[0], static_cast<const T*>(c.in[1]) + before[1], before[2], scratch);
-      });
-    };
+  const strided_product batches(c, p);
+  std::size_t bytes = 0;
+  if constexpr (std::floating_point<T>)
+    bytes = c.summed.count > 0 ? kernel::contract_sum_scratch_bytes<T>(p) : c.onto ? kernel::contract_onto_scratch_bytes<T>(p) : 0;
+  if (c.summed.count == 0 && !c.onto) bytes = kernel::contract_scratch_bytes<T>(p);
+  void* const scratch = bytes > 0 ? thread_scratch().take(bytes) : nullptr;
+  batches.each([&](const std::ptrdiff_t* before) {
+    const T *const a = static_cast<const T*>(c.in[0]) + before[0], *const b = static_cast<const T*>(c.in[1]) + before[1];
+    T* const out = static_cast<T*>(c.out) + before[2];
     if constexpr (std::floating_point<T>) {
-      if (c.summed.count > 0)
-        return with_scratch(kernel::contract_sum_scratch_bytes<T>(p), [&](const T* a, const T* b, std::ptrdiff_t at, void* scratch) {
-          kernel::contract_sum(p, a, b, static_cast<T*>(c.out) + at, scratch);
-        });
-      if (c.onto)
-        return with_scratch(kernel::contract_onto_scratch_bytes<T>(p), [&](const T* a, const T* b, std::ptrdiff_t at, void* scratch) {
-          kernel::contract_onto(p, static_cast<const T*>(c.onto) + at, a, b, static_cast<T*>(c.out) + at, scratch);
-        });
+      if (c.summed.count > 0) return kernel::contract_sum(p, a, b, out, scratch);
+      if (c.onto) return kernel::contract_onto(p, static_cast<const T*>(c.onto) + before[2], a, b, out, scratch);
     }
-    with_scratch(kernel::contract_scratch_bytes<T>(p), [&](const T* a, const T* b, std::ptrdiff_t at, void* scratch) {
-      kernel::contract(p, a, b, static_cast<T*>(c.out) + at, scratch);
-    });
-  };
-  if (c.strides) {
-    const strided_product<whole_call> batches(c, p);
-    return run([&](auto&& f) { batches.each(f); });
-  }
-  constexpr std::ptrdiff_t nothing[3] = {};
-  run([&](auto&& f) { f(nothing); });
+    kernel::contract(p, a, b, out, scratch);
+  });
 }
 
 /// `what` is the complaint about a matrix of operand 0: "is singular: pivot 2 is 0".
