@@ -1,4 +1,4 @@
-// bench/ops/linalg.cpp — matmul, solve, cholesky, solve_triangular, det and others beside Eigen, OpenBLAS and LAPACKE.
+// bench/ops/linalg.cpp — matmul, also of triangles, solve, cholesky, solve_triangular, det and others beside Eigen, OpenBLAS and LAPACKE.
 // SPDX-License-Identifier: BSL-1.0
 #include "matrices.hpp"
 #include "rows.hpp"
@@ -17,6 +17,13 @@ using ops::matrices, ops::of, ops::vectors, ops::with_extent;
 template <class T>
 void matmul(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
   [[maybe_unused]] static constexpr auto f = ebb::compile([](auto x, auto y) { return ebb::matmul(x, y); });
+  with_extent(n, [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+    f(ebb::into(of<matrices, N>(out, n, batch)), of<matrices, N>(a, n, batch), of<matrices, N>(b, n, batch));
+  });
+}
+template <class T>
+void lower_matmul(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
+  [[maybe_unused]] static constexpr auto f = ebb::compile([](auto x, auto y) { return ebb::matmul(ebb::lower(x), y); });
   with_extent(n, [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
     f(ebb::into(of<matrices, N>(out, n, batch)), of<matrices, N>(a, n, batch), of<matrices, N>(b, n, batch));
   });
@@ -139,6 +146,7 @@ void ops::linalg(session& s) {
       }
   };
   all_sizes("matmul", &matmul<float>, &matmul<double>);
+  all_sizes("lower matmul", &lower_matmul<float>, &lower_matmul<double>);
   all_sizes("solve", &solve<float>, &solve<double>);
   all_sizes("cholesky", &cholesky<float>, &cholesky<double>);
   all_sizes("solve_triangular", &solve_triangular<float>, &solve_triangular<double>);

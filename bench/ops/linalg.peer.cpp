@@ -52,6 +52,12 @@ struct product {
     Eigen::Map<matrix<T, N>>(out, n, n).noalias() = a * Eigen::Map<const matrix<T, N>>(b, n, n);
   }
 };
+struct product_of_triangle {
+  template <class T, int N>
+  static void run(const auto& a, const T* b, T* out, Eigen::Index n) {
+    Eigen::Map<matrix<T, N>>(out, n, n).noalias() = a.template triangularView<Eigen::Lower>() * Eigen::Map<const matrix<T, N>>(b, n, n);
+  }
+};
 struct solution {
   template <class T, int N>
   static void run(const auto& a, const T* b, T* out, Eigen::Index n) {
@@ -106,6 +112,17 @@ template <class T>
 void triangular_blas(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
   std::copy(b, b + n * batch, out);
   for (std::size_t k = 0; k < batch; ++k) solve_in_place(a + k * n * n, out + k * n, static_cast<int>(n));
+}
+void multiply_in_place(const float* a, float* x, int n) {
+  cblas_strmm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, n, n, 1, a, n, x, n);
+}
+void multiply_in_place(const double* a, double* x, int n) {
+  cblas_dtrmm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, n, n, 1, a, n, x, n);
+}
+template <class T>
+void lower_matmul_blas(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
+  std::copy(b, b + n * n * batch, out);
+  for (std::size_t k = 0; k < batch; ++k) multiply_in_place(a + k * n * n, out + k * n * n, static_cast<int>(n));
 }
 template <class T>
 void matmul_blas(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
@@ -171,6 +188,7 @@ std::vector<ops::matrix_peer> ops::peers_of_linalg() {
                    [](const double* a, const double* b, double* out, std::size_t n, std::size_t batch) { by_eigen<F>(a, b, out, n, batch, size_of<Rank>(n)); }});
   };
   eigen("matmul", product{}, std::integral_constant<int, 2>{});
+  eigen("lower matmul", product_of_triangle{}, std::integral_constant<int, 2>{});
   eigen("solve", solution{}, std::integral_constant<int, 1>{});
   eigen("cholesky", factor{}, std::integral_constant<int, 2>{});
   eigen("solve_triangular", triangular_solution{}, std::integral_constant<int, 1>{});
@@ -180,6 +198,7 @@ std::vector<ops::matrix_peer> ops::peers_of_linalg() {
 #ifdef OPS_BLAS
   openblas_set_num_threads(1);
   all.push_back({"solve_triangular", "BLAS", &triangular_blas<float>, &triangular_blas<double>});
+  all.push_back({"lower matmul", "BLAS", &lower_matmul_blas<float>, &lower_matmul_blas<double>});
   all.push_back({"matmul", "BLAS", &matmul_blas<float>, &matmul_blas<double>});
 #endif
 #ifdef OPS_LAPACKE

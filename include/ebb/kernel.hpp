@@ -37,6 +37,8 @@
 #include "kernel/solved_rows.hpp"
 #include "kernel/solve.hpp"
 #include "kernel/triangle.hpp"
+#include "kernel/triangle_tile.hpp"
+#include "kernel/triangular_product.hpp"
 #include "kernel/known.hpp"
 #include "kernel/small.hpp"
 #include "kernel/small_triangle.hpp"

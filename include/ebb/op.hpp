@@ -63,4 +63,5 @@
 #include "op/recurrence.hpp"
 #include "op/arrange.hpp"
 #include "op/triangle.hpp"
+#include "op/triangular_product.hpp"
 #include "op/trigonometric.hpp"

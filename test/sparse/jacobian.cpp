@@ -121,6 +121,18 @@ TEST_CASE("blocks have as many colors as a block has columns, and rows by index 
   const auto values = of_blocks(w, x);
   for (std::size_t k = 0; k < 24; ++k) CHECK(values(k) == 2 * w.data()[k]);
 
+  // A product with a triangle that all rows share: each row has the triangle's elements.
+  constexpr auto triangles = ebb::sparse_jacobian<1>([](auto q, auto z) { return ebb::matmul(z, ebb::transpose(ebb::lower(q))); });
+  const tensor<double, 3, 3> t{{1.0, 9.0, 9.0}, {2.0, 3.0, 9.0}, {4.0, 5.0, 6.0}};
+  const tensor<double, 2, 3> z{{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}};
+  const ebb::sparse_pattern of_rows = triangles.pattern(t, z);
+  CHECK(of_rows.column == std::vector<std::size_t>{0, 0, 1, 0, 1, 2, 3, 3, 4, 3, 4, 5});
+  const auto slopes = triangles(t, z);
+  for (std::size_t k = 0; k < 12; ++k) CHECK(slopes(k) == static_cast<double>(k % 6 + 1));
+  // By the matrix: elements outside of the triangle, and a diagonal that is taken to be 1, decide nothing.
+  constexpr auto by_matrix = ebb::sparse_jacobian<0>([](auto q, auto z) { return ebb::matmul(ebb::upper(q, ebb::unit_diagonal), z); });
+  CHECK(by_matrix.pattern(t, some(3)).column == std::vector<std::size_t>{1, 2, 5});
+
   const tensor<int, 5> from{0, 2, 6, 3, 3}, to{1, 1, 0, 5, 3};
   const ebb::sparse_pattern q = ebb::sparse_jacobian(springs).pattern(some(7), from, to);
   CHECK(q.colors == 2);

@@ -63,7 +63,7 @@ class evaluator {
         return solve(k, out, n);
       case kind::factor: return factor(k, n);
       case kind::rows: return rows(k, out, n);
-      case kind::own: return cells_of_own(g_, k, values_, symbol_values_.data());
+      case kind::own: case kind::triangle: return cells_of_own(g_, k, values_, symbol_values_.data());
       case kind::loop: case kind::custom: return {};  // their results are arrays
       case kind::result:
         if (g_.op(g_.operand(k, 0)).what == kind::custom) return values_[value_of_custom(g_, k)];

@@ -101,6 +101,9 @@ class plan_words {
         return "a product, " + matrix(0) + " by " + matrix(1) + (s.onto >= 0 ? ", added to an array as it is computed" : "") +
                (s.summed.count > 0 ? ", summed along its batch as it is computed" : "");
       case kind::solve: return "linear systems, " + matrix(0) + ", with the right sides " + extents_.text(operand(1));
+      case kind::triangle:
+        return "a product with a triangle, " +
+               (g_.eq[k].attr[0] & triangle_right ? matrix(1) + " by " + matrix(0) : matrix(0) + " by " + matrix(1));
       case kind::loop: {
         const loop_parts parts = loop_parts::of(g_.eq[k]);
         if (parts.open) return "steps while a condition holds: they are counted as one";

@@ -107,6 +107,7 @@ class batching {
       case kind::elementwise: case kind::reshape: case kind::factor: case kind::rows: break;
       case kind::contract: return contract(k);
       case kind::solve: return solve(k);
+      case kind::triangle: return triangle(k);
       case kind::gather: return gather(k);
       case kind::scatter: return each_its_own(k);
       case kind::own: return own(k);
@@ -167,6 +168,14 @@ class batching {
     flat.push(to_.syms.derive(extent_rule::product, s.e[1], s.e[2]));
     const int in[] = {at_[a], kit.reshape(to_, apart, to_.intern(flat))};
     return move_axis(kit.reshape(to_, add(e, to_.eq[in[1]].shape, {in, 2}), columns), kit, 1, 0);
+  }
+
+  /// A triangle that all rows share stays one matrix: it takes any batch of the other operand.
+  constexpr int triangle(int k) {
+    const equation& e = from_.eq[k];
+    const int t = from_.operand(k, 0);
+    const int in[] = {rows_[t] || from_.shape_of(t).rank != 2 ? with_rows(t) : at_[t], with_rows(from_.operand(k, 1))};
+    return in[0] < 0 ? in[0] : in[1] < 0 ? in[1] : add(e, rows_shape_[e.shape], {in, 2});
   }
 
   /// If the rows are a batch already, [B, N, ...] becomes a longer batch, [B N, ...]. Else all operands get the new axis in front of

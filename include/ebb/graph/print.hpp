@@ -62,11 +62,12 @@ EBB_COLD std::string attribute_text(kind what, const std::int64_t* attr, const s
       if (attr[1] & 1) s += " reversed";
       if (attr[1] & 2) s += " exclusive";
       break;
-    case kind::solve:
+    case kind::solve: case kind::triangle:
       if (attr[1] & 1) s = attr[1] & 2 ? " upper" : " lower";
       if (attr[1] & 4) s += " unit";
       if (attr[1] & 8) s += " or NaN";
       if (attr[1] & 16) s += " checked";
+      if (what == kind::triangle && (attr[0] & 2) != 0) s += " from the right";
       break;
     case kind::factor:
       if (attr[0] == 0) return attr[1] != 0 ? " or NaN" : "";
@@ -105,7 +106,7 @@ EBB_COLD std::string attribute_text(kind what, const std::int64_t* attr, const s
 }
 /// Whether operand j of an equation is taken transposed.
 constexpr bool is_transposed(kind what, const std::int64_t* attr, int j) {
-  return (what == kind::contract || what == kind::solve) && (attr[0] >> j & 1);
+  return (what == kind::contract || what == kind::solve || (what == kind::triangle && j == 0)) && (attr[0] >> j & 1);
 }
 
 /// The names of a graph's equations and extents, and its equations as text.

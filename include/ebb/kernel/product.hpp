@@ -64,14 +64,15 @@ inline matrix<T> compact_rows(T* to, std::ptrdiff_t rows, std::ptrdiff_t cols, c
   return {to, across ? 1 : each, across ? each : 1};
 }
 
-/// The product tile by tile, for any shape. onto: it is added to this matrix, which has the rows of c; k is one block then.
+/// The product tile by tile, for any shape. onto: it is added to this matrix, which has the rows of c; k is one block then. more: as in
+/// tile_ends.
 template <class T>
 inline void multiply_tiles(const product& shape, const blocking& cut, const matrix<T>& a, const matrix<T>& b, sum_of<T>* c, T* scratch,
-                           const sum_of<T>* onto = nullptr) {
+                           const sum_of<T>* onto = nullptr, bool more = false) {
   const std::ptrdiff_t m = shape.m, k = shape.k, n = shape.n, ldc = shape.ldc;
   for (std::ptrdiff_t p = 0; p == 0 || p < k; p += cut.k) {
     const std::ptrdiff_t depth = std::min(cut.k, k - p);
-    const tile_ends<T> ends{p > 0, onto};
+    const tile_ends<T> ends{more || p > 0, onto};
     for (std::ptrdiff_t j0 = 0; j0 < n; j0 += cut.n) {
       const std::ptrdiff_t j1 = std::min(j0 + cut.n, n);
       if (!cut.pack_b) {

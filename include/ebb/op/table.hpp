@@ -144,7 +144,7 @@ constexpr op_info make_info() {
       i.batch = &Op::batch;
     }
   }
-  if constexpr (Op::what == kind::own) {
+  if constexpr (Op::what == kind::own || Op::what == kind::triangle) {
     i.reference = &functions::reference;
     if constexpr (requires { &Op::folded; }) {
       i.folds = true;

@@ -13,9 +13,16 @@
 
 namespace ebb::inline EBB_ABI {
 
+/// The upper triangle of a square matrix as an operand of matmul; elements below the diagonal are not read.   matmul(upper(q), x)
+/// All fields as lower. Without a matrix it is a tag of solve_triangular and others.
+struct upper_tag : matrix_tag<upper_triangle> {
+  template <class Q, class... Tag>
+  constexpr auto operator()(Q&& q, Tag... tag) const;  // see triangular_product.hpp
+};
+
 /// Tags of triangular systems. upper: the upper triangle is read (default: the lower one). unit_diagonal: its diagonal is taken to be 1.
 /// taken_transposed: it is transposed. from_right: x is on its left. error_if_singular: a 0 on its diagonal is an error.
-inline constexpr matrix_tag<upper_triangle> upper{};
+inline constexpr upper_tag upper{};
 inline constexpr matrix_tag<unit_diagonal_bit> unit_diagonal{};
 inline constexpr matrix_tag<8> taken_transposed{};
 inline constexpr matrix_tag<16> from_right{};

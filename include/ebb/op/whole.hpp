@@ -376,7 +376,7 @@ constexpr op_kernels::whole_function whole_function_of() {
   else if constexpr (What == kind::solve) return &solve_whole<T>;
   else if constexpr (What == kind::factor && requires { &Op::scratch; }) return &matrices_whole<Op, T>;
   else if constexpr (What == kind::factor) return &factor_whole<T>;
-  else if constexpr (What == kind::rows || What == kind::own) return &Op::template whole<T>;
+  else if constexpr (What == kind::rows || What == kind::own || What == kind::triangle) return &Op::template whole<T>;
   else if constexpr (What == kind::gather) return &gather_whole<whole_call>;
   else if constexpr (What == kind::scatter) return &scatter_whole<Op, T>;
   else if constexpr (What == kind::move) return &move_whole<whole_call>;

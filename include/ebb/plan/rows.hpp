@@ -140,7 +140,7 @@ class row_planner {
       case kind::reduce: return way::apart;  // the result has the rows
       case kind::scan: return apart_if(e.attr[0] != own);
       case kind::contract: return apart_if(own < last - 1 || is_row_by_row(k));
-      case kind::solve: case kind::factor: return apart_if(own < last - 1);
+      case kind::solve: case kind::triangle: case kind::factor: return apart_if(own < last - 1);
       case kind::rows: return apart_if(own < last);
       case kind::reshape:
         return apart_if(axis(x) >= 0 && volume_before(x, axis(x)) == volume_before(k, own) && volume_before(k, own) > 0);

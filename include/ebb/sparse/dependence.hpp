@@ -19,6 +19,7 @@
 
 #include "../op/arithmetic.hpp"
 #include "../tensor/product_order.hpp"
+#include "../tensor/triangle_order.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -184,6 +185,7 @@ class dependence_finder {
       case kind::gather: case kind::scatter: return by_index(k, out, n);
       case kind::contract: return contract(k, out, n);
       case kind::rows: return by_blocks(k, n, out.volume(0, out.rank - 1), e.count);
+      case kind::triangle: return triangle(k, out, n);
       case kind::solve: return by_blocks(k, n, out.volume(0, out.rank - 2), e.count);
       case kind::factor: {
         const extent_list x = extents(g_.operand(k, 0));
@@ -300,6 +302,18 @@ class dependence_finder {
         set_.add(in(k, 0), j);
       }
       return zero;
+    });
+  }
+  /// An element of a product with a triangle depends on the part of a row, or of a column, that the triangle has.
+  constexpr element_sets triangle(int k, const extent_list& out, std::size_t n) {
+    const move_call call{nullptr, out, g_.eq[k].attr};
+    const triangle_chains chains(call, g_.shape_of(g_.operand(k, 0)).rank == 2);
+    return one_by_one(n, [&](std::size_t i) {
+      chains.each_link(i, [&](std::size_t t, std::size_t x, bool is_one) {
+        if (!is_one) set_.add(in(k, 0), t);
+        set_.add(in(k, 1), x);
+      });
+      return false;
     });
   }
   /// An element of a product depends on a row of x and on a column of y.

@@ -1,4 +1,4 @@
-// ebb/tensor/triangle_order.hpp — the fixed order of operations in a triangular solution and in a Cholesky factor.
+// ebb/tensor/triangle_order.hpp — the fixed order of operations in triangular solutions, Cholesky factors and products with triangles.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: order of a triangular solution]
@@ -12,12 +12,17 @@
 // a(i, j); then l(j, j) = sqrt(s), and l(i, j) = s / l(j, j). If s(j, j) is not positive or is NaN, the leading minor of order j + 1 is not
 // positive after rounding, and A has no factor.
 //
-// Blocking and the width of registers do not change either order; if the target has no fma (lane::fused), a link of a chain is a product
+// [note: order of a product with a triangle]
+// Each element is the part of a chain that the triangle has, see [note: order of a product]: rising p, from the diagonal on, or up to it.
+// Products of vectors are chains too. A diagonal that is taken to be 1 has its link, fma(1, x, s).
+//
+// Blocking and the width of registers do not change these orders; if the target has no fma (lane::fused), a link of a chain is a product
 // and a sum. bfloat16 and float16 are computed as float and rounded once, at the end.
 // Source: G. Golub, C. Van Loan, Matrix Computations, sections 3.1 and 4.2.
 #pragma once
 
 #include "../num/logarithm.hpp"
+#include "strided.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +33,28 @@ namespace ebb::inline EBB_ABI {
 /// attr 1 of a linear system: 0, or `triangular` with the triangle that is read and whether its diagonal is taken to be 1. nan_bit: a
 /// singular matrix has a solution of NaNs instead of an error. checked_bit: a triangle with a 0 on its diagonal is an error.
 inline constexpr std::int64_t triangular = 1, upper_triangle = 2, unit_diagonal_bit = 4, nan_bit = 8, checked_bit = 16;
+
+/// attr 0 of a product with a triangle: whether that is transposed, and whether it is on the right.
+inline constexpr std::int64_t triangle_transposed = 1, triangle_right = 2;
+
+/// The links of the chains of a product with a triangle, for the reference. `shared`: one triangle serves all matrices.
+struct triangle_chains {
+  bool right, transposed, unit, upper, shared;
+  std::size_t rows, columns;
+
+  constexpr triangle_chains(const move_call& c, bool is_shared)
+      : right(c.attr[0] & triangle_right), transposed(c.attr[0] & triangle_transposed), unit(c.attr[1] & unit_diagonal_bit),
+        upper(((c.attr[1] & upper_triangle) != 0) != transposed), shared(is_shared), rows(c.out.e[c.out.rank - 2]),
+        columns(c.out.e[c.out.rank - 1]) {}
+  /// f(element of t, element of x, whether that of t is taken to be 1) for each link of the chain of element e, in their order.
+  constexpr void each_link(std::size_t e, auto&& f) const {
+    const std::size_t j = e % columns, i = e / columns % rows, matrix = e / columns / rows;
+    const std::size_t n = right ? columns : rows, own = right ? j : i, of_t = shared ? 0 : matrix * n * n, of_x = matrix * rows * columns;
+    const bool begins = upper != right;  // the chain begins at the diagonal, or ends there
+    for (std::size_t p = begins ? own : 0; p < (begins ? n : own + 1); ++p)
+      f(of_t + (right == transposed ? own * n + p : p * n + own), of_x + (right ? i * n + p : p * columns + j), unit && p == own);
+  }
+};
 
 /// attr 0 of kind::factor. attr 1 of a Cholesky factor: whether a factor that does not exist is NaN instead of an error. own: the op has
 /// its own arithmetic, see matrix_call; attr 1 is for the op.

@@ -37,6 +37,7 @@
 #include "../op/loss.hpp"
 #include "../op/solve.hpp"
 #include "../op/triangle.hpp"
+#include "../op/triangular_product.hpp"
 #include "../op/trigonometric.hpp"
 
 namespace ebb::inline EBB_ABI {
