@@ -1,6 +1,6 @@
-// test/plan/operands.cpp — products of parts of arrays: which of them copy nothing, and random programs of them.
+// test/exec/operands.cpp — products of parts of arrays: which of them copy nothing, and random programs of them.
 // SPDX-License-Identifier: BSL-1.0
-// covers: view.hpp fuse.hpp plan.hpp exec/blocks.hpp op/whole.hpp
+// covers: blocks.hpp plan/view.hpp plan/fuse.hpp plan/plan.hpp op/whole.hpp
 #include <ebb/exec/blocks.hpp>
 #include <ebb/graph/print.hpp>
 #include <ebb/pass/pipeline.hpp>
@@ -8,8 +8,8 @@
 
 #include "../build.hpp"
 #include "../catch.hpp"
-#include "../exec/random_product.hpp"
-#include "../exec/run_random.hpp"
+#include "random_product.hpp"
+#include "run_random.hpp"
 
 #include <ostream>
 #include <string>
