@@ -79,11 +79,12 @@ TEST_CASE("a part of what was computed, and pieces of unknown places") {
         })) == advice_list{"concat: give all pieces but one static extents, then it is known where each one lies"});
 }
 
-TEST_CASE("the maximum along a short axis, and the gradient of a maximum") {
-  CHECK(advice_in(ebb::explain<ebb::tensor<float, ebb::dyn, ebb::dyn, 3>, advised_matrix>([](auto x, auto y) {
-          return ebb::max<2>(x * ebb::unsqueeze<2>(y));
-        })) == advice_list{"a: max along a short axis keeps lanes along it: combine its parts by an elementwise function"});
-  CHECK(advice_in(ebb::explain<ebb::tensor<float, ebb::dyn, 3>>([](auto x) { return ebb::softmax(x); })).empty());  // its peak has no name
+TEST_CASE("reductions along a short axis, and the gradient of a maximum") {
+  using points = ebb::tensor<float, ebb::dyn, ebb::dyn, 3>;
+  CHECK(advice_in(ebb::explain<points, advised_matrix>([](auto x, auto y) { return ebb::any<2>(x * ebb::unsqueeze<2>(y) > 1); })) ==
+        advice_list{"a: any along a short axis keeps lanes along it: combine its parts by an elementwise function"});
+  CHECK(advice_in(ebb::explain<points, advised_matrix>([](auto x, auto y) { return ebb::max<2>(x * ebb::unsqueeze<2>(y)); })).empty());
+  CHECK(advice_in(ebb::explain<ebb::tensor<float, ebb::dyn, 3>>([](auto x) { return ebb::softmax(x); })).empty());
   CHECK(advice_in(ebb::explain<advised_matrix>(ebb::grad([](auto x) { return ebb::sum(ebb::max<1>(x * x)); }))) ==
         advice_list{"a: the gradient of max reads all elements again, since ties share it: argmax and take, before the function is "
                     "differentiated, compute the chosen ones only"});

@@ -131,6 +131,53 @@ TEST_CASE("a reduction of leading axes is split where the last of them stays") {
   CHECK(by_parts(ebb::unpack(ebb::lower(program([](auto x) { return ebb::sum_over(x, 3); })))) == 1);  // as a whole
 }
 
+namespace {
+
+/// Each reduction of the axis after the rows, between equations that are split with it.
+template <class Op>
+void check_reductions() {
+  for (const int inner : {1, 3})
+    for (const int length : {2, 3, 4, 5, 7, 8, 10}) {
+      const graph g = test::build([&](test::builder& b) {
+        const auto x = inner == 1 ? b.in({n, length}) : b.in({n, length, inner});
+        const auto y = ebb::emit_on<Op>({1, 2}, x * x + x);
+        return b.returns(ebb::emit_on<ebb::op::exp>({}, x - ebb::broadcast_to(y, x.shape_number(), 2)), y);
+      });
+      const graph simple = ebb::lower(ebb::prune(ebb::simplify(g))), u = ebb::unpack(simple, true);
+      CAPTURE(Op::name, inner, length, ebb::to_string(u));
+      REQUIRE(test::error_text(u) == "");
+      CHECK(how_many(u, ebb::kind::reduce) == 0);
+      constexpr std::size_t rows = 400;
+      test::random_numbers random(static_cast<std::uint64_t>(length));
+      cells x;
+      for (std::size_t i = 0; i < rows * static_cast<std::size_t>(length * inner); ++i) {
+        constexpr float infinity = std::numeric_limits<float>::infinity();
+        constexpr float hard[] = {0.f, -0.f, 1.f, -1.f, -0.5f, infinity, -infinity, std::numeric_limits<float>::quiet_NaN()};
+        x.push(ebb::to_cell(random.below(3) == 0 ? hard[random.below(8)] : static_cast<float>(random.below(9) - 4) / 8));
+      }
+      const ebb::vec<cells> arguments{x};
+      const std::size_t symbol[] = {rows};
+      const ebb::vec<std::size_t> symbols{symbol[0]};
+      const auto of = [&](const graph& which) {
+        ebb::vec<cells> r = test::run_scalar(which, arguments, symbols);
+        for (int o = 0; o < r.size(); ++o) r[o] = test::without_nan_bits(ebb::dtype::f32, r[o]);
+        return r;
+      };
+      CHECK(test::difference(of(u), of(g)) == "");
+    }
+}
+
+}  // namespace
+
+TEST_CASE("extrema and products of components have the same bits, also of NaN, infinities and zeros with a sign") {
+  check_reductions<ebb::op::max>();
+  check_reductions<ebb::op::min>();
+  check_reductions<ebb::op::peak>();
+  check_reductions<ebb::op::prod>();
+  check_reductions<ebb::op::sum>();
+  CHECK(is_split(rows_of(3, [](auto x) { return x - ebb::broadcast_to(ebb::emit_on<ebb::op::peak>({1, 2}, x), x.shape_number(), 2); })));
+}
+
 TEST_CASE("random programs on components have the same bits") {
   int chosen = 0, split = 0, parts = 0, by_index = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {

@@ -10,15 +10,13 @@
 //   a permutation   that a gather or a product reads, or a reduction alone
 //   a concat        with a piece between two of dyn extents
 //   a slice         that is a result
-//   lanes           along a short axis of an argument: a static extent; along a short static one: an op without a rule for components,
-//                   if the function names it: it does not name op::peak, which softmax and norm apply
+//   lanes           along a short axis of an argument: a static extent; along a short static one: a reduction without a rule for components
 //   the gradient of a maximum or minimum along an axis: it reads all elements again, argmax and argmin only the chosen ones
 #pragma once
 
 #include "plan_words.hpp"
 
 #include "../op/compare.hpp"
-#include "../op/reduce.hpp"
 #include "../pass/components.hpp"
 
 namespace ebb::inline EBB_ABI::detail {
@@ -120,7 +118,7 @@ class plan_advice {
     if (const std::string names = static_extents(over, n.axis[n.loops - 1]); !names.empty())
       return "give " + names + " a static extent: then lanes run along another axis";
     for (int k = 0; k < g_.size(); ++k)
-      if (p_.group_of[k] == step && g_.op(k).what == kind::reduce && g_.op(k).family != family_of<op::peak> && !by_parts_.is_split(k))
+      if (p_.group_of[k] == step && g_.op(k).what == kind::reduce && !by_parts_.is_split(k))
         return std::string(g_.op(k).name) + " along a short axis keeps lanes along it: combine its parts by an elementwise function";
     return "";
   }

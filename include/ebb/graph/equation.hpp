@@ -135,12 +135,15 @@ struct op_info {
   bool differentiable = false;  // fields are read, never pointers tested: g++ with UBSan refuses that in constant expressions
   bool stops = false;           // no gradient passes: its pull gives no operand one
   cell identity = 0;            // of a reduction or scan
+  bool pairs = false;           // a reduction: whether `combine` is there
   bool folds = false;           // kind own: whether `folded` is there
 
   shape (*infer)(symbols&, const shape* in, int count, const std::int64_t* attr) = nullptr;
   void (*pull)(graph&, int g, int y, int* out) = nullptr;  // out[j]: cotangent of operand j, or -1
   /// One element; reductions and scans combine two, and so do scatters that do not add.
   void (*scalar)(const cell* in, cell* out) = nullptr;
+  /// A reduction: the equation that combines two arrays as the reduction combines two elements; without `a`, -1, its identity and x.
+  int (*combine)(graph&, int a, int x) = nullptr;
   /// Kind factor, where the op has the arithmetic itself: `in` has the extents x, `out` has n elements.
   void (*matrices)(const extent_list& x, int n, std::int64_t flags, const cell* in, cell* out) = nullptr;
   strided_copy (*copy)(const move_call&, int operand) = nullptr;  // kind move: where the elements of an operand go

@@ -8,7 +8,7 @@
 
 #include "axes.hpp"
 #include "exponential.hpp"
-#include "compare.hpp"
+#include "extremum.hpp"
 #include "move.hpp"
 
 #include <limits>
@@ -57,11 +57,13 @@ struct smaller {
 /// The largest element over adjacent axes; NaN if there is one.   Saves: x, out.   Error: exact.
 struct max : shared_by_ties, larger {
   static constexpr std::string_view name = "max";
+  static constexpr auto combined(auto accumulated, auto x) { return emit_on<maximum>({}, x, accumulated); }
 };
 
 /// The smallest element over adjacent axes; NaN if there is one.   Saves: x, out.   Error: exact.
 struct min : shared_by_ties, smaller {
   static constexpr std::string_view name = "min";
+  static constexpr auto combined(auto accumulated, auto x) { return emit_on<minimum>({}, x, accumulated); }
 };
 
 /// The extrema inside argmax and argmin: errors name argmax and argmin.
@@ -92,6 +94,10 @@ struct peak : max {
   static constexpr bool needs_elements = false;
   static constexpr auto value(auto accumulated, auto x) { return lane::at_least(accumulated, x); }
   static void ordered() = delete;  // that of max is no quicker
+  static constexpr auto combined(auto accumulated, auto x) {
+    return emit_on<where>({}, emit_on<less>({}, accumulated, x), x, accumulated);
+  }
+  static constexpr auto first(auto x) { return combined(literal_like(x, -infinity<double>), x); }
   static constexpr auto pull(auto, auto, auto) { return grads(nothing); }
 };
 
@@ -106,6 +112,7 @@ struct prod : reduction {
     return T(1);
   }
   static constexpr auto value(auto accumulated, auto x) { return accumulated * x; }
+  static constexpr auto combined(auto accumulated, auto x) { return accumulated * x; }
   template <class T>
   static constexpr auto pull(operand<T> g, operand<T> x, operand<T> out) {
     const std::int64_t first = out.attribute(0), last = out.attribute(1), mask = axis_run(first, last);

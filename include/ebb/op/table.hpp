@@ -57,6 +57,13 @@ struct erased {
     }
   }
 
+  static constexpr int combine(graph& g, int a, int x) {
+    const operand<T> of_x{&g, x};
+    if (a >= 0) return Op::combined(operand<T>{&g, a}, of_x).id;
+    if constexpr (requires { Op::first(of_x); }) return Op::first(of_x).id;
+    else return x;
+  }
+
   static constexpr void row(const cell* const* in, const std::size_t* length, cell* out, std::size_t count, const std::int64_t* attr) {
     vec<T> x[Op::arity];
     const T* given[Op::arity] = {};
@@ -136,6 +143,10 @@ constexpr op_info make_info() {
   constexpr bool scatters = Op::what == kind::scatter && requires { Op::template identity<T>(); };  // else it adds
   constexpr bool combines = Op::what == kind::reduce || Op::what == kind::scan || scatters;
   if constexpr (Op::what == kind::elementwise || combines) i.scalar = &functions::scalar;
+  if constexpr (Op::what == kind::reduce && requires(operand<T> x) { Op::combined(x, x); }) {
+    i.pairs = true;
+    i.combine = &functions::combine;
+  }
   if constexpr (Op::what == kind::factor && requires { &Op::scratch; }) i.matrices = &functions::matrices;
   if constexpr (Op::what == kind::move) {
     i.copy = &Op::copy;

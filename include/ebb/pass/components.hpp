@@ -89,7 +89,7 @@ class component_clusters {
       case kind::reduce:
         if (form(x).count == 1) return false;
         if (is_of_lead(k)) return form(k).count == form(x).count && lead == form(x).lead - (e.attr[1] - e.attr[0]);
-        return e.attr[0] >= lead && e.op->family == family_of<op::sum> && size_of(e.op->result) >= 4 && same_lead(x, k);
+        return e.attr[0] >= lead && (e.op->computes == arithmetic::sum || e.op->pairs) && size_of(e.op->result) >= 4 && same_lead(x, k);
       case kind::move: {
         bool several = form(k).count > 1;
         for (int i : g_.operands(k)) {

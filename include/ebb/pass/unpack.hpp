@@ -7,14 +7,15 @@
 // and lanes run along n.
 //   form       the leading axes, and the number of components: the longest run of last axes that are static with a volume of at most 32.
 //              [n, 3] has the leading axes [n] and 3 components, [4] and [2, 2] have none and 4, [n] and [n, 100] have one component.
-//   by parts   how an equation is computed on components, by kind: literal, index, elementwise, broadcast, reshape, sum, move.
+//   by parts   how an equation is computed on components, by kind: literal, index, elementwise, broadcast, reshape, reduce, move.
 //              Every other equation reads and gives whole arrays.
 //   cluster    by-parts equations that hand values with several components to each other. A cluster is split or stays as it is.
 //   turning    a whole array that a cluster reads, [n, C], is turned to [C, n], in which each component is a slice. If a value of a cluster
 //              is read as a whole array, it is turned back. Rows by index are turned while they are taken or added.
 // Bits stay the same: elements are computed by the same operations, and sums keep their order. A sum over the last axes of at most 32
 // elements is the folds of [note: logical reduction tree]: pairs of lanes that have elements are added, then 0. Adding the 0 of a lane
-// without elements changes nothing but -0, and the 0 at the end makes that +0, as the tree does. Other sums are chains from 0. A
+// without elements changes nothing but -0, and the 0 at the end makes that +0, as the tree does. Other sums are chains from 0. Extrema and
+// products are folded alike: with its identity, a lane stays what it is (but NaN, which op::peak skips: it begins with the identity). A
 // reduction of leading axes is a chain for each element of the result, so it is computed for each component, if the last leading axis
 // stays: a component without it would be summed as a tree.
 #pragma once
@@ -142,7 +143,7 @@ class unpacker {
       case kind::reduce:
         // Not `?:`: g++ 12 frees in constant expressions what the chosen call returns.
         if (clusters_.is_of_lead(k)) parts = split_by_component(k);
-        else parts = split_sum(k);
+        else parts = split_reduction(k);
         break;
       default: parts = split_move(k);
     }
@@ -180,29 +181,30 @@ class unpacker {
     return parts;
   }
   /// See [note: components] for the order.
-  constexpr vec<int> split_sum(int k) {
+  constexpr vec<int> split_reduction(int k) {
     const equation& e = g_.eq[k];
     const int x = g_.operand(k, 0), rank = shape_of(x).rank;
     const int first = static_cast<int>(e.attr[0]), last = static_cast<int>(e.attr[1]);
     int length = 1, inner = 1;
     for (int a = first; a < last; ++a) length *= shape_of(x).e[a];
     for (int a = last; a < rank; ++a) inner *= shape_of(x).e[a];
-    const dtype_kit& kit = *e.op->kit;
-    const int zero = kit.literal(r_, rows(k), 0);
+    const bool sums = e.op->computes == arithmetic::sum;
+    const int zero = sums ? e.op->kit->literal(r_, rows(k), 0) : -1;
+    const auto combine = [&](int a, int b) { return sums ? e.op->kit->add(r_, a, b) : e.op->combine(r_, a, b); };
     vec<int> parts;
     for (int c = 0; c < count(k); ++c) {
       const auto element = [&](int i) { return part(x, (c / inner * length + i) * inner + c % inner); };
+      int all = zero;
       if (last < rank) {
-        int sum = zero;
-        for (int i = 0; i < length; ++i) sum = kit.add(r_, sum, element(i));
-        parts.push(sum);
-        continue;
+        for (int i = 0; i < length; ++i) all = combine(all, element(i));
+      } else if (length > 0) {
+        vec<int> lane;
+        for (int i = 0; i < length; ++i) lane.push(sums ? element(i) : combine(-1, element(i)));
+        for (int half = logical_lanes / 2; half > 0; half /= 2)
+          for (int l = 0; l < half && l + half < length; ++l) lane[l] = combine(lane[l], lane[l + half]);
+        all = sums ? combine(lane[0], zero) : lane[0];
       }
-      vec<int> lane;
-      for (int i = 0; i < length; ++i) lane.push(element(i));
-      for (int half = logical_lanes / 2; half > 0; half /= 2)
-        for (int l = 0; l < half && l + half < length; ++l) lane[l] = kit.add(r_, lane[l], lane[l + half]);
-      parts.push(length == 0 ? zero : kit.add(r_, lane[0], zero));
+      parts.push(all < 0 ? e.op->kit->constant(r_, rows(k), e.op->identity) : all);
     }
     return parts;
   }
