@@ -39,6 +39,7 @@
 #include "kernel/triangle.hpp"
 #include "kernel/triangle_tile.hpp"
 #include "kernel/triangular_product.hpp"
+#include "kernel/triangle_of_product.hpp"
 #include "kernel/known.hpp"
 #include "kernel/small.hpp"
 #include "kernel/small_triangle.hpp"

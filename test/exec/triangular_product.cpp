@@ -118,6 +118,24 @@ TEST_CASE("batches and maps give the results of single matrices") {
       CHECK(test::same_bits(side(of_one.row(i)), std::get<0>(want_shared)));
       CHECK(test::same_bits(vector(rows.row(i)), std::get<3>(want_shared)));
     }
+    // Triangles of all rows with one matrix that they share, and the gradient by that matrix.
+    constexpr auto by_rows = [](auto q, auto x) { return ebb::matmul(ebb::transpose(ebb::lower(q, ebb::unit_diagonal)), x); };
+    const side same_side(sides.row(0));
+    const auto with_one = ebb::compile([](auto q, auto x) { return ebb::map(decltype(by_rows){}, q, ebb::whole(x)); })(many, same_side);
+    const auto eager = ebb::matmul(ebb::transpose(ebb::lower(many, ebb::unit_diagonal)), same_side);
+    const auto of_one_side = ebb::grad<1>([](auto q, auto x) { return ebb::sum(ebb::exp(ebb::map(decltype(by_rows){}, q, ebb::whole(x)))); })(many, same_side);
+    const auto of_each_q = ebb::grad<0>([](auto q, auto x) { return ebb::sum(ebb::exp(ebb::map(decltype(by_rows){}, q, ebb::whole(x)))); })(many, same_side);
+    side sum_of_sides{};
+    for (std::size_t i = 0; i < count; ++i) {
+      const matrix q(many.row(i));
+      const side want = ebb::compile(by_rows)(q, same_side);
+      CHECK(test::same_bits(side(with_one.row(i)), want));
+      CHECK(test::same_bits(side(eager.row(i)), want));
+      const auto [of_q, of_x] = ebb::grad<0, 1>([](auto t, auto x) { return ebb::sum(ebb::exp(decltype(by_rows){}(t, x))); })(q, same_side);
+      CHECK(test::same_bits(matrix(of_each_q.row(i)), of_q));
+      for (std::size_t e = 0; e < 15; ++e) sum_of_sides.mutable_data()[e] += of_x.data()[e];
+    }
+    for (std::size_t e = 0; e < 15; ++e) CHECK(of_one_side.data()[e] == Approx(sum_of_sides.data()[e]).epsilon(1e-13));
     // Gradients of a mapped function are those of each row, and their sum for what all share.
     constexpr auto square = [](auto q, auto x) { return ebb::sum(ebb::square(ebb::matmul(ebb::lower(q), x))); };
     const auto [of_many, of_sides] =

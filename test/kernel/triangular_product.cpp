@@ -1,9 +1,10 @@
 // test/kernel/triangular_product.cpp — products with triangles have the bits of their chains, whatever is outside of the triangle.
 // SPDX-License-Identifier: BSL-1.0
-// covers: triangular_product.hpp triangle_tile.hpp tensor/triangle_order.hpp
+// covers: triangular_product.hpp triangle_tile.hpp triangle_of_product.hpp tensor/triangle_order.hpp
 #include "../catch.hpp"
 #include "values.hpp"
 
+#include <ebb/kernel/triangle_of_product.hpp>
 #include <ebb/kernel/triangular_product.hpp>
 
 #include <random>
@@ -104,6 +105,47 @@ TEST_CASE("triangles that are cut into blocks have the bits of their chains") {
   check<double>(390, 1, elements::tiny);
   check<float>(530, 26, elements::ordinary);
   check<float>(385, 3, elements::with_infinities);
+}
+
+template <class T>
+void check_triangle_of_product(ptrdiff_t n, ptrdiff_t k) {
+  std::mt19937_64 next(static_cast<std::uint64_t>(n * 1009 + k));
+  const auto size = static_cast<std::size_t>(n * k);
+  test::guarded<T> a(size), b(size), c(static_cast<std::size_t>(n * n));
+  fill(a.at_end(), size, elements::with_infinities, next);
+  fill(b.at_end(), size, elements::ordinary, next);
+  for (int which = 0; which < 8; ++which) {
+    const bool of_columns = which & 1;
+    const std::int64_t flags = ebb::triangular | (which & 2 ? ebb::upper_triangle : 0) | (which & 4 ? ebb::unit_diagonal_bit : 0);
+    const ebb::kernel::triangle_of_product s{n, k, of_columns, flags};
+    CAPTURE(n, k, of_columns, flags, sizeof(T));
+    test::guarded<char> scratch((ebb::kernel::multiply_to_triangle_scratch_bytes<T>(s) + 63) / 64 * 64);
+    ebb::kernel::multiply_to_triangle(s, a.at_end(), b.at_end(), c.at_end(), scratch.at_end());
+    std::size_t wrong = 0;
+    for (ptrdiff_t i = 0; i < n; ++i)
+      for (ptrdiff_t j = 0; j < n; ++j) {
+        wide<T> sum = 0;
+        const bool inside = (which & 2 ? i <= j : j <= i) && !(which & 4 && i == j);
+        const auto at = [&](const T* x, ptrdiff_t row, ptrdiff_t p) { return static_cast<wide<T>>(x[of_columns ? p * n + row : row * k + p]); };
+        for (ptrdiff_t p = 0; inside && p < k; ++p) sum = ebb::lane::fma(at(a.at_end(), i, p), at(b.at_end(), j, p), sum);
+        wrong += !test::same_bits(c.at_end()[i * n + j], static_cast<T>(sum));
+      }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("the triangle of a product has the elements of the product, and zeros outside") {
+  for (const ptrdiff_t n : {1, 2, 4, 5, 8, 15, 16, 17, 33, 70})
+    for (const ptrdiff_t k : {1, 2, 3, 8, 33}) {
+      check_triangle_of_product<float>(n, k);
+      check_triangle_of_product<double>(n, k);
+    }
+  for (const ptrdiff_t n : {1, 7, 18}) {
+    check_triangle_of_product<bfloat16>(n, 5);
+    check_triangle_of_product<float16>(n, 5);
+  }
+  check_triangle_of_product<double>(19, 800);  // k is cut, and for the other one n
+  check_triangle_of_product<float>(270, 400);
 }
 
 }  // namespace

@@ -102,6 +102,7 @@ class plan_words {
                (s.summed.count > 0 ? ", summed along its batch as it is computed" : "");
       case kind::solve: return "linear systems, " + matrix(0) + ", with the right sides " + extents_.text(operand(1));
       case kind::triangle:
+        if (g_.eq[k].attr[0] & from_product) return "a triangle of a product, of " + matrix(0) + " and " + matrix(1);
         return "a product with a triangle, " +
                (g_.eq[k].attr[0] & triangle_right ? matrix(1) + " by " + matrix(0) : matrix(0) + " by " + matrix(1));
       case kind::loop: {

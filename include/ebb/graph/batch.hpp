@@ -170,12 +170,16 @@ class batching {
     return move_axis(kit.reshape(to_, add(e, to_.eq[in[1]].shape, {in, 2}), columns), kit, 1, 0);
   }
 
-  /// A triangle that all rows share stays one matrix: it takes any batch of the other operand.
+  /// A matrix that all rows share stays one: it takes any batch of the other operand.
   constexpr int triangle(int k) {
     const equation& e = from_.eq[k];
-    const int t = from_.operand(k, 0);
-    const int in[] = {rows_[t] || from_.shape_of(t).rank != 2 ? with_rows(t) : at_[t], with_rows(from_.operand(k, 1))};
-    return in[0] < 0 ? in[0] : in[1] < 0 ? in[1] : add(e, rows_shape_[e.shape], {in, 2});
+    int in[2] = {};
+    for (int j = 0; j < 2; ++j) {
+      const int x = from_.operand(k, j);
+      in[j] = !rows_[x] && from_.shape_of(x).rank == 2 ? at_[x] : with_rows(x);
+      if (in[j] < 0) return in[j];
+    }
+    return add(e, rows_shape_[e.shape], {in, 2});
   }
 
   /// If the rows are a batch already, [B, N, ...] becomes a longer batch, [B N, ...]. Else all operands get the new axis in front of

@@ -44,8 +44,7 @@ enum class kind : std::uint8_t {
   contract,     // a matrix product; attr[0]: which operands are taken transposed
   solve,        // linear systems: operand 0 is square, operand 1 the right sides, or they are 1; attr[0]: whether operand 0 is transposed,
                 // attr[1]: 0, or which triangle of it is read, see tensor/triangle_order.hpp
-  triangle,     // a product of operand 1 with a triangle of operand 0; attr[0]: 1 if that is transposed, 2 if it is on the right, attr[1]:
-                // which triangle, see tensor/triangle_order.hpp
+  triangle,     // a product of operand 1 with a triangle of operand 0, or the triangle of a product; attr: see tensor/triangle_order.hpp
   factor,       // a function of each matrix of operand 0: attr[0] is a factor_kind
   reshape,      // the same elements in the same order under another shape: no work, one buffer
   move,         // boxes of elements are copied: permute, slice, concat, pad; the rest of the result is zero

@@ -67,7 +67,7 @@ EBB_COLD std::string attribute_text(kind what, const std::int64_t* attr, const s
       if (attr[1] & 4) s += " unit";
       if (attr[1] & 8) s += " or NaN";
       if (attr[1] & 16) s += " checked";
-      if (what == kind::triangle && (attr[0] & 2) != 0) s += " from the right";
+      if (what == kind::triangle && (attr[0] & 2) != 0) s += attr[0] & 4 ? " of columns" : " from the right";
       break;
     case kind::factor:
       if (attr[0] == 0) return attr[1] != 0 ? " or NaN" : "";

@@ -7,58 +7,85 @@
 // NaN there, or an infinity in x that only a zero of the triangle would meet, changes no element.
 #pragma once
 
+#include "../kernel/triangle_of_product.hpp"
 #include "../kernel/triangular_product.hpp"
 #include "shape.hpp"
 #include "triangle.hpp"
 
 namespace ebb::inline EBB_ABI::op {
 
-/// The product of a triangle t with x, on the left or on the right of it. t is one matrix, or has the batches of x. attr 0: 1 if t is
-/// transposed, 2 if it is on the right. attr 1: see tensor/triangle_order.hpp.
-/// Saves: t, x. Only the triangle that is read gets a gradient, without the diagonal if that is taken to be 1.
-/// Error: k / 2 ulp of sum |t| |x|, see [note: order of a product with a triangle].
-struct triangular_product : op_base {
-  static constexpr std::string_view name = "triangular_product", asker = "matmul";
+/// Products of kind::triangle. An operand is one matrix, or has the batches of the result.
+struct of_triangle : op_base {
   static constexpr kind what = kind::triangle;
   static constexpr int arity = 2;
   static constexpr domain accepts = domain::real;
   static constexpr bool heavy = true;
   static constexpr precision autocast = precision::full;
 
+ protected:
+  /// The batches of the operands, or the refusal of those that differ.
+  static constexpr shape batch_of(symbols& s, const shape& x, const shape& y) {
+    if (x.rank < 2 || y.rank < 2) return refused(105);
+    if (x.rank > 2 && y.rank > 2) {
+      if (x.rank != y.rank) return refused(102);
+      for (int i = 0; i < x.rank - 2; ++i)
+        if (!s.unify(x.e[i], y.e[i])) return refused(102);
+    }
+    return s.find(axes_between(x.rank > 2 ? x : y, 0, (x.rank > 2 ? x : y).rank - 2));
+  }
+  /// Calls f(x, y, out) for each matrix of the result, which has `size` elements; those of the operands have size_of_x and size_of_y.
+  template <class T>
+  static void each(const whole_call& c, std::size_t batch, std::size_t size_of_x, std::size_t size_of_y, std::size_t size, auto&& f) {
+    const T *x = static_cast<const T*>(c.in[0]), *y = static_cast<const T*>(c.in[1]);
+    T* out = static_cast<T*>(c.out);
+    for (std::size_t i = 0; i < batch; ++i, out += size) {
+      f(x, y, out);
+      if (c.shapes[0].rank > 2) x += size_of_x;
+      if (c.shapes[1].rank > 2) y += size_of_y;
+    }
+  }
+  /// x summed along its leading axes if `of` is one matrix.
+  template <class T>
+  static constexpr operand<T> summed(operand<T> x, operand<T> of) {
+    if (x.is_refused() || of.is_refused() || of.rank() == x.rank()) return x;
+    return sum_over(x, (std::int64_t{1} << (x.rank() - 2)) - 1);
+  }
+};
+
+/// The product of a triangle t with x, on the left or on the right of it. attr 0: 1 if t is transposed, 2 if it is on the right. attr 1:
+/// see tensor/triangle_order.hpp. An operand is one matrix, or has the batches of the result.
+/// Saves: t, x. Only the triangle that is read gets a gradient, without the diagonal if that is taken to be 1.
+/// Error: k / 2 ulp of sum |t| |x|, see [note: order of a product with a triangle].
+struct triangular_product : of_triangle {
+  static constexpr std::string_view name = "triangular_product", asker = "matmul";
+
   static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t* attr) {
     const shape &t = in[0], &x = in[1];
-    if (const shape batch = batch_of_squares(s, t); batch.is_refused()) return batch;
-    if (x.rank < 2) return refused(105);
-    const int last = x.rank - 1;
-    if (t.rank > 2) {
-      if (t.rank != x.rank) return refused(102);
-      for (int i = 0; i < last - 1; ++i)
-        if (!s.unify(t.e[i], x.e[i])) return refused(102);
-    }
-    if (!s.unify(t.e[t.rank - 1], x.e[attr[0] & triangle_right ? last : last - 1])) return refused(101);
-    return s.find(x);
+    if (const shape squares = batch_of_squares(s, t); squares.is_refused()) return squares;
+    const shape batch = batch_of(s, t, x);
+    if (batch.is_refused()) return batch;
+    if (!s.unify(t.e[t.rank - 1], x.e[x.rank - (attr[0] & triangle_right ? 1 : 2)])) return refused(101);
+    return s.find(joined(batch, axes_between(x, x.rank - 2, x.rank)));
   }
 
   template <class T>
   static void whole(const whole_call& c) {
     const int r = c.result.rank;
     if (c.result.volume() == 0) return;
-    const bool right = c.attr[0] & triangle_right, shared = c.shapes[0].rank == 2;
-    const std::size_t n = c.result.e[right ? r - 1 : r - 2], rows = c.result.e[right ? r - 2 : r - 1];
+    const bool right = c.attr[0] & triangle_right;
+    const std::size_t n = c.result.e[right ? r - 1 : r - 2];
     // Rows of all matrices are rows of one, if they share a matrix on the right.
-    const bool merges = right && shared;
-    const std::size_t batch = merges ? 1 : c.result.volume(0, r - 2), m = merges ? c.result.volume(0, r - 1) : rows;
+    const bool merges = right && c.shapes[0].rank == 2;
+    const std::size_t batch = merges ? 1 : c.result.volume(0, r - 2), m = c.result.volume() / batch / n;
     const kernel::triangular_product s{static_cast<std::ptrdiff_t>(n), static_cast<std::ptrdiff_t>(m), right,
                                        (c.attr[0] & triangle_transposed) != 0, c.attr[1]};
     const std::size_t bytes = kernel::multiply_triangle_scratch_bytes<T>(s);
     void* const scratch = bytes > 0 ? thread_scratch().take(bytes) : nullptr;
-    for (std::size_t i = 0; i < batch; ++i)
-      kernel::multiply_triangle(s, static_cast<const T*>(c.in[0]) + (shared ? 0 : i * n * n), static_cast<const T*>(c.in[1]) + i * n * m,
-                                static_cast<T*>(c.out) + i * n * m, scratch);
+    each<T>(c, batch, n * n, n * m, n * m, [&](const T* t, const T* x, T* out) { kernel::multiply_triangle(s, t, x, out, scratch); });
   }
   template <class S>
   static constexpr void reference(const move_call& c, auto in, auto put) {
-    const triangle_chains all(c, c.in[0].rank == 2);
+    const triangle_chains all(c, c.in[0].rank, c.in[1].rank);
     const std::size_t size = c.out.volume();
     for (std::size_t i = 0; i < size; ++i) {
       S sum = 0;
@@ -68,26 +95,84 @@ struct triangular_product : op_base {
   }
 
   template <class T>
-  static constexpr auto pull(operand<T> g, operand<T> t, operand<T> x, operand<T> out) {
-    const std::int64_t sides = out.attribute(0), flags = out.attribute(1);
-    const bool transposed = sides & triangle_transposed, right = sides & triangle_right;
-    const auto of_x = emit_on<triangular_product>({sides ^ triangle_transposed, flags}, t, g);
-    if (x.is_refused() || g.is_refused()) return grads(g, of_x);
-    const bool sums = t.rank() == 2 && x.rank() > 2;
-    if (sums && right) {
-      // The rows of all matrices are rows of one.
-      shape tall;
-      tall.push(volume_of(x.g->syms, axes_between(x.extents(), 0, x.rank() - 1)));
-      tall.push(x.extent(x.rank() - 1));
-      x = view_as(x, tall);
-      g = view_as(g, tall);
+  static constexpr auto pull(operand<T> g, operand<T> t, operand<T> x, operand<T> out);
+};
+
+/// The triangle of a product, and zeros outside of it: of a b^T, or of a^T b if attr 0 is 6; else it is 4. attr 1: see
+/// tensor/triangle_order.hpp; a diagonal that is taken to be 1 is outside. An operand is one matrix, or has the batches of the result.
+/// Saves: a, b.   Error: k / 2 ulp of sum |a| |b|; elements are chains, see [note: order of a product].
+struct triangle_of_product : of_triangle {
+  static constexpr std::string_view name = "triangle_of_product", asker = "matmul";
+
+  static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t* attr) {
+    const shape &x = in[0], &y = in[1];
+    const shape batch = batch_of(s, x, y);
+    if (batch.is_refused()) return batch;
+    for (int i : {1, 2})
+      if (!s.unify(x.e[x.rank - i], y.e[y.rank - i])) return refused(101);
+    shape r = batch;
+    for (int i = 0; i < 2; ++i) r.push(x.e[x.rank - (attr[0] & triangle_right ? 1 : 2)]);
+    return s.find(r);
+  }
+
+  template <class T>
+  static void whole(const whole_call& c) {
+    const int r = c.result.rank;
+    if (c.result.volume() == 0) return;
+    const std::size_t n = c.result.e[r - 1], size = c.shapes[0].volume(c.shapes[0].rank - 2, c.shapes[0].rank);
+    const kernel::triangle_of_product s{static_cast<std::ptrdiff_t>(n), static_cast<std::ptrdiff_t>(size / n),
+                                        (c.attr[0] & triangle_right) != 0, c.attr[1]};
+    void* const scratch = thread_scratch().take(kernel::multiply_to_triangle_scratch_bytes<T>(s));
+    each<T>(c, c.result.volume(0, r - 2), size, size, n * n,
+            [&](const T* x, const T* y, T* out) { kernel::multiply_to_triangle(s, x, y, out, scratch); });
+  }
+  template <class S>
+  static constexpr void reference(const move_call& c, auto in, auto put) {
+    const bool of_columns = c.attr[0] & triangle_right, upper = c.attr[1] & upper_triangle, strict = c.attr[1] & unit_diagonal_bit;
+    const std::size_t n = c.out.e[c.out.rank - 1], total = c.out.volume(), size = c.in[0].volume(c.in[0].rank - 2, c.in[0].rank);
+    const std::size_t k = n == 0 ? 0 : size / n;
+    for (std::size_t e = 0; e < total; ++e) {
+      const std::size_t j = e % n, i = e / n % n, matrix = e / n / n;
+      const auto element = [&](int operand, std::size_t row, std::size_t p) {
+        return in(operand, (c.in[operand].rank > 2 ? matrix * size : 0) + (of_columns ? p * n + row : row * k + p));
+      };
+      const bool inside = (upper ? i <= j : j <= i) && !(strict && i == j);
+      const auto left = [&](std::size_t p) { return element(0, i, p); };
+      const auto right = [&](std::size_t p) { return element(1, j, p); };
+      put(e, inside ? multiply_in_order<S>(k, left, right, false) : S(0));
     }
-    auto of_t = right ? (transposed ? product_of(g, x, left_transposed) : product_of(x, g, left_transposed))
-                      : (transposed ? product_of(x, g, right_transposed) : product_of(g, x, right_transposed));
-    if (sums && !right) of_t = sum_over(of_t, (std::int64_t{1} << (x.rank() - 2)) - 1);
-    return grads(triangle_of(of_t, (flags & upper_triangle) != 0, (flags & unit_diagonal_bit) != 0), of_x);
+  }
+
+  template <class T>
+  static constexpr auto pull(operand<T> g, operand<T> x, operand<T> y, operand<T> out) {
+    const std::int64_t right = out.attribute(0) & triangle_right, read = triangular | (out.attribute(1) & upper_triangle);
+    if ((out.attribute(1) & unit_diagonal_bit) != 0) g = triangle_of(g, read != triangular, true);
+    const std::int64_t of_x = right | (right ? triangle_transposed : 0), of_y = right | (right ? 0 : triangle_transposed);
+    return grads(summed(emit_on<triangular_product>({of_x, read}, g, y), x), summed(emit_on<triangular_product>({of_y, read}, g, x), y));
   }
 };
+
+template <class T>
+constexpr auto triangular_product::pull(operand<T> g, operand<T> t, operand<T> x, operand<T> out) {
+  const std::int64_t sides = out.attribute(0), flags = out.attribute(1), right = sides & triangle_right;
+  const auto of_x = summed(emit_on<triangular_product>({sides ^ triangle_transposed, flags}, t, g), x);
+  if (g.is_refused() || x.is_refused()) return grads(g, of_x);
+  const bool transposed = sides & triangle_transposed;
+  if (t.rank() == 2 && g.rank() > 2) {
+    if (!right) {
+      const auto of_t = transposed ? product_of(x, g, right_transposed) : product_of(g, x, right_transposed);
+      return grads(triangle_of(summed(of_t, t), (flags & upper_triangle) != 0, (flags & unit_diagonal_bit) != 0), of_x);
+    }
+    // The rows of all matrices are rows of one.
+    shape tall;
+    tall.push(volume_of(g.g->syms, axes_between(g.extents(), 0, g.rank() - 1)));
+    tall.push(g.extent(g.rank() - 1));
+    x = view_as(x, tall);
+    g = view_as(g, tall);
+  }
+  const bool g_first = transposed == (right != 0);
+  return grads(emit_on<triangle_of_product>({from_product | right, flags}, g_first ? g : x, g_first ? x : g), of_x);
+}
 
 }  // namespace ebb::inline EBB_ABI::op
 
@@ -116,7 +201,7 @@ struct triangular_product {
       transposed = transposed == right;
       right = true;
     }
-    if (m.x.rank() > 2) {
+    if (m.x.rank() > 2 && x.rank() > 2) {
       const shape batches[] = {m.batch(), axes_between(x.extents(), 0, x.rank() - 2)};
       const shape batch = broadcast_shapes(x.g->syms, batches, 2);
       if (batch.is_refused()) return refuse<T>(*x.g, batch.code());

@@ -102,7 +102,7 @@ EBB_COLD void push_work_of_whole(vec<work_term>& terms, const graph& g, const pl
       count(result, e.attr[1] ? 1 : 2, first.e[first.rank - 1]);
       if (!e.attr[1]) count(first, 2.0 / 3, first.e[first.rank - 1]);
       break;
-    case kind::triangle: count(result, 1, first.e[first.rank - 1]); break;
+    case kind::triangle: count(result, 1, first.e[first.rank - (e.attr[0] == (from_product | triangle_right) ? 2 : 1)]); break;
     case kind::factor: count(first, 1.0 / 3, first.e[first.rank - 1]); break;
     case kind::scan: count(result, 1); break;
     case kind::scatter: count(first, 1); break;

@@ -307,7 +307,9 @@ class dependence_finder {
   /// An element of a product with a triangle depends on the part of a row, or of a column, that the triangle has.
   constexpr element_sets triangle(int k, const extent_list& out, std::size_t n) {
     const move_call call{nullptr, out, g_.eq[k].attr};
-    const triangle_chains chains(call, g_.shape_of(g_.operand(k, 0)).rank == 2);
+    const auto rank = [&](int j) { return g_.shape_of(g_.operand(k, j)).rank; };
+    if (call.attr[0] & from_product) return by_blocks(k, n, 1, 2);
+    const triangle_chains chains(call, rank(0), rank(1));
     return one_by_one(n, [&](std::size_t i) {
       chains.each_link(i, [&](std::size_t t, std::size_t x, bool is_one) {
         if (!is_one) set_.add(in(k, 0), t);

@@ -34,22 +34,24 @@ namespace ebb::inline EBB_ABI {
 /// singular matrix has a solution of NaNs instead of an error. checked_bit: a triangle with a 0 on its diagonal is an error.
 inline constexpr std::int64_t triangular = 1, upper_triangle = 2, unit_diagonal_bit = 4, nan_bit = 8, checked_bit = 16;
 
-/// attr 0 of a product with a triangle: whether that is transposed, and whether it is on the right.
-inline constexpr std::int64_t triangle_transposed = 1, triangle_right = 2;
+/// attr 0 of kind::triangle. Of a product with a triangle: whether that is transposed, and whether it is on the right. from_product: it is
+/// the triangle of a product, a b^T, or a^T b with triangle_right.
+inline constexpr std::int64_t triangle_transposed = 1, triangle_right = 2, from_product = 4;
 
-/// The links of the chains of a product with a triangle, for the reference. `shared`: one triangle serves all matrices.
+/// The links of the chains of a product with a triangle, for the reference. `one_t`, `one_x`: one matrix serves all of a batch.
 struct triangle_chains {
-  bool right, transposed, unit, upper, shared;
+  bool right, transposed, unit, upper, one_t, one_x;
   std::size_t rows, columns;
 
-  constexpr triangle_chains(const move_call& c, bool is_shared)
+  constexpr triangle_chains(const move_call& c, int rank_of_t, int rank_of_x)
       : right(c.attr[0] & triangle_right), transposed(c.attr[0] & triangle_transposed), unit(c.attr[1] & unit_diagonal_bit),
-        upper(((c.attr[1] & upper_triangle) != 0) != transposed), shared(is_shared), rows(c.out.e[c.out.rank - 2]),
-        columns(c.out.e[c.out.rank - 1]) {}
+        upper(((c.attr[1] & upper_triangle) != 0) != transposed), one_t(rank_of_t == 2), one_x(rank_of_x == 2),
+        rows(c.out.e[c.out.rank - 2]), columns(c.out.e[c.out.rank - 1]) {}
   /// f(element of t, element of x, whether that of t is taken to be 1) for each link of the chain of element e, in their order.
   constexpr void each_link(std::size_t e, auto&& f) const {
     const std::size_t j = e % columns, i = e / columns % rows, matrix = e / columns / rows;
-    const std::size_t n = right ? columns : rows, own = right ? j : i, of_t = shared ? 0 : matrix * n * n, of_x = matrix * rows * columns;
+    const std::size_t n = right ? columns : rows, own = right ? j : i;
+    const std::size_t of_t = one_t ? 0 : matrix * n * n, of_x = one_x ? 0 : matrix * rows * columns;
     const bool begins = upper != right;  // the chain begins at the diagonal, or ends there
     for (std::size_t p = begins ? own : 0; p < (begins ? n : own + 1); ++p)
       f(of_t + (right == transposed ? own * n + p : p * n + own), of_x + (right ? i * n + p : p * columns + j), unit && p == own);
