@@ -9,9 +9,9 @@ namespace gradbench {
 namespace {
 
 // lines: natural
-/// alpha + sum(q) - |Q (x - mu)|^2 / 2 for each point x, where `place` says which of exp(q), l and 0 each element of the triangle Q is.
+/// alpha + sum(q) - |Q (x - mu)|^2 / 2 for each point x, where `place` says which of exp(q) and l each element of the triangle Q is.
 constexpr auto component = [](auto alpha, auto mu, auto q, auto l, auto x, auto place) {
-  const auto triangle = ebb::take(ebb::pad<0, 0, 1>(ebb::concat<0>(ebb::exp(q), l)), place);
+  const auto triangle = ebb::lower(ebb::take(ebb::concat<0>(ebb::exp(q), l), place));
   return alpha + ebb::sum(q) - 0.5 * ebb::sum<1>(ebb::square(ebb::matmul(x - mu, ebb::transpose(triangle))));
 };
 constexpr auto objective = [](auto alpha, auto mu, auto q, auto l, auto x, auto place, auto m, auto gamma) {
@@ -136,7 +136,7 @@ void size_of(session& s, sizes z, prior w) {
   const std::size_t kd = z.k * z.d, kt = z.k * z.triangle();
   vector alpha = uniform(g, z.k, -1, 1), mu = uniform(g, kd, 0, 1), q = uniform(g, kd, -1, 1), l = uniform(g, kt, -1, 1);
   const vector x = uniform(g, z.n * z.d, -2, 2);
-  std::vector<int> place(z.d * z.d, static_cast<int>(z.d + z.triangle()));
+  std::vector<int> place(z.d * z.d, 0);  // elements above the diagonal are not read
   for (std::size_t i = 0, at = z.d; i < z.d; ++i) {
     place[i * z.d + i] = static_cast<int>(i);
     for (std::size_t j = i + 1; j < z.d; ++j) place[j * z.d + i] = static_cast<int>(at++);

@@ -24,7 +24,8 @@ constexpr auto all_of_small_matrices = [](auto a, auto b) {
   const auto [p, l, u] = ebb::lu(a);
   return std::tuple(ebb::matmul(a, b), ebb::matmul(ta, b), ebb::matmul(a, tb), ebb::matmul(ta, tb), ebb::solve(a, b), ebb::solve(ta, b),
                     ebb::inverse(a), factor, ebb::solve_triangular(factor, b), ebb::solve_triangular(factor, b, ebb::taken_transposed),
-                    ebb::solve_triangular(a, b, ebb::upper, ebb::unit_diagonal), p, l + u, ebb::det(a), ebb::det(spd));
+                    ebb::solve_triangular(a, b, ebb::upper, ebb::unit_diagonal), p, l + u, ebb::det(a), ebb::det(spd),
+                    ebb::matmul(ebb::lower(a), b), ebb::matmul(ebb::upper(a, ebb::unit_diagonal), b));
 };
 
 constexpr auto some_of_small_matrices = [](auto a, auto b) {

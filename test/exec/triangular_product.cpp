@@ -1,6 +1,6 @@
 // test/exec/triangular_product.cpp — products with triangles compiled: equal bits everywhere, batches, maps, the tape, dtypes, errors.
 // SPDX-License-Identifier: BSL-1.0
-// covers: op/triangular_product.hpp kernel/triangular_product.hpp graph/batch.hpp
+// covers: op/triangular_product.hpp kernel/triangular_product.hpp kernel/fours.hpp op/small_matrix.hpp graph/batch.hpp
 #include <ebb/ebb.hpp>
 
 #include <ebb/exec/blocks.hpp>
@@ -80,6 +80,48 @@ TEST_CASE("elements outside of the triangle count for nothing, and infinities me
   CHECK((of_q(0, 0) == 1 && of_q(1, 0) == 1 && of_q(1, 1) == 2 && of_q(2, 0) == 1 && of_q(2, 1) == 2 && of_q(2, 2) == inf));
   CHECK((of_q(0, 1) == 0 && of_q(0, 2) == 0 && of_q(1, 2) == 0));
   CHECK((of_x(0) == 7 && of_x(1) == 8 && of_x(2) == 6));
+}
+
+TEST_CASE("triangles of 4 x 4 are products in registers, of one matrix and of many, and a triangle that a batch shares serves all of it") {
+  const auto check = []<class T>(T) {
+    const T nan = std::numeric_limits<T>::quiet_NaN(), inf = std::numeric_limits<T>::infinity();
+    using matrix = ebb::tensor<T, 4, 4>;
+    const auto x = random_array<ebb::tensor<T, 3, 4, 4>>(11);
+    const auto numbers = random_array<matrix>(12);
+    const auto in_lower = [&](std::size_t i) { return i % 4 <= i / 4; };
+    const matrix low = matrix::generate([&](std::size_t i) { return in_lower(i) ? numbers.data()[i] : i % 2 ? nan : inf; });
+    const matrix high = matrix::generate([&](std::size_t i) { return i % 5 == 0 || !in_lower(i) ? numbers.data()[i] : i % 2 ? nan : inf; });
+    const auto want = [&](std::size_t b, bool upper, bool transposed, bool right) {
+      return matrix::generate([&](std::size_t e) {
+        T sum = 0;
+        for (std::size_t p = 0; p < 4; ++p) {
+          const std::size_t row = right ? p : e / 4, column = right ? e % 4 : p, at = transposed ? column * 4 + row : row * 4 + column;
+          if (upper ? at / 4 > at % 4 : at / 4 < at % 4) continue;
+          sum = ebb::lane::fma(numbers.data()[at], x.data()[b * 16 + (right ? e / 4 * 4 + p : p * 4 + e % 4)], sum);
+        }
+        return sum;
+      });
+    };
+    constexpr auto all = [](auto l, auto u, auto y) {
+      return std::tuple(ebb::matmul(ebb::lower(l), y), ebb::matmul(ebb::upper(u), y), ebb::matmul(ebb::transpose(ebb::lower(l)), y),
+                        ebb::matmul(ebb::transpose(ebb::upper(u)), y), ebb::matmul(y, ebb::lower(l)), ebb::matmul(y, ebb::upper(u)),
+                        ebb::matmul(y, ebb::transpose(ebb::lower(l))), ebb::matmul(y, ebb::transpose(ebb::upper(u))));
+    };
+    const auto many = ebb::compile(all)(low, high, x);
+    for (std::size_t b = 0; b < 3; ++b) {
+      const auto one = ebb::compile(all)(low, high, matrix(x.row(b)));
+      [&]<std::size_t... K>(std::index_sequence<K...>) {
+        const auto same = [&](const auto& single, const auto& batch, std::size_t k) {
+          const matrix expected = want(b, k % 2 != 0, k / 2 % 2 != 0, k / 4 != 0);
+          CHECK(test::same_bits(single, expected));
+          CHECK(test::same_bits(matrix(batch.row(b)), expected));
+        };
+        (same(std::get<K>(one), std::get<K>(many), K), ...);
+      }(std::make_index_sequence<8>{});
+    }
+  };
+  check(0.0);
+  check(0.0f);
 }
 
 TEST_CASE("batches and maps give the results of single matrices") {

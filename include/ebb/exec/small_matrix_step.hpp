@@ -25,6 +25,11 @@ inline constexpr int rows_of_small_matrix = [] {
   if (rows < 1 || rows > most_known_rows || columns < 1 || columns > most_known_rows) return 0;
   if (e.op->what != kind::factor && columns != rows) return 0;
   if (e.op->what == kind::contract && (sides(operand(e, 1), 2) != rows || sides(operand(e, 1), 1) != rows)) return 0;
+  if (e.op->what == kind::triangle) {
+    if (rows != 4 || sides(operand(e, 1), 2) != rows || sides(operand(e, 1), 1) != rows) return 0;
+    // One triangle may serve a batch: that is counted in operand 0.
+    if ((e.attr[0] & from_product) != 0 || P::shape_at(operand(e, 0)).rank != P::shape_at(e.shape).rank) return 0;
+  }
   if (e.op->what == kind::solve && (sides(e.shape, 1) < 1 || sides(e.shape, 1) > most_known_rows)) return 0;
   return rows;
 }();

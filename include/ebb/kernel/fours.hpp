@@ -120,4 +120,56 @@ inline void multiply_one(bool left_transposed, bool right_transposed, const T* a
   with_sides<T>(left_transposed, right_transposed, [&]<bool Left, bool Right>() EBB_LAMBDA { multiply_one<Left, Right>(a, b, c); });
 }
 
+/// A product with a triangle of a 4 x 4 matrix t: op(t) x, or x op(t).
+struct triangle_sides {
+  bool right, transposed, upper;
+
+  /// Whether element `i` of the result has link p.
+  constexpr bool has(int p, int i) const {
+    const int own = right ? i % 4 : i / 4;
+    return own == p || (p > own) == (upper != right);
+  }
+};
+
+/// The lanes of x that have link P, and those of y in the others.
+template <triangle_sides S, int P, int First, class T>
+EBB_INLINE simd::vector<T> where_linked(simd::vector<T> x, simd::vector<T> y) {
+  constexpr int n = simd::count_of<T>;
+  return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+    return __builtin_shufflevector(x, y, (S.has(P, First + I) ? I : n + I)...);
+  }(std::make_integer_sequence<int, n>{});
+}
+
+/// One such product. Lanes without a link are multiplied as 0 * -0: to add -0 changes no number.
+template <triangle_sides S, class T>
+EBB_INLINE void multiply_triangle(const T* t, const T* x, T* c) {
+  constexpr int n = simd::count_of<T>;
+  simd::vector<T> a[registers<T>], b[registers<T>];
+  repeat<registers<T>>([&]<int R>() EBB_LAMBDA { a[R] = simd::load(t + R * n), b[R] = simd::load(x + R * n); });
+  repeat<registers<T>>([&]<int R>() EBB_LAMBDA {
+    simd::vector<T> acc = {};
+    repeat<4>([&]<int P>() EBB_LAMBDA {
+      const auto of_t = pick<T, P, R * n, !S.right, S.transposed>(a), of_x = pick<T, P, R * n, S.right, false>(b);
+      acc = simd::fma(where_linked<S, P, R * n, T>(of_t, simd::sign_bits<T>()), where_linked<S, P, R * n, T>(of_x, simd::vector<T>{}), acc);
+    });
+    simd::store(c + R * n, acc);
+  });
+}
+/// The same, with its sides at run time; false for a transposed one that the registers do not serve. `upper`: whether op(t) is.
+template <class T>
+inline bool multiply_triangle(bool right, bool transposed, bool upper, const T* t, const T* x, T* c) {
+  const auto with = [&]<bool Transposed>() EBB_LAMBDA {
+    if (right)
+      return upper ? multiply_triangle<triangle_sides{true, Transposed, true}>(t, x, c)
+                   : multiply_triangle<triangle_sides{true, Transposed, false}>(t, x, c);
+    return upper ? multiply_triangle<triangle_sides{false, Transposed, true}>(t, x, c)
+                 : multiply_triangle<triangle_sides{false, Transposed, false}>(t, x, c);
+  };
+  if constexpr (serves<T>(false, false))
+    if (!transposed) return with.template operator()<false>(), true;
+  if constexpr (serves<T>(true, true))
+    if (transposed) return with.template operator()<true>(), true;
+  return false;
+}
+
 }  // namespace ebb::inline EBB_ABI::kernel::fours

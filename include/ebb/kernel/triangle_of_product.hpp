@@ -6,7 +6,7 @@
 #pragma once
 
 #include "../tensor/triangle_order.hpp"
-#include "product.hpp"
+#include "contract.hpp"
 
 #include <algorithm>
 
@@ -21,6 +21,9 @@ struct triangle_of_product {
 
   constexpr bool upper() const { return (flags & upper_triangle) != 0; }
   constexpr product full() const { return product::compact(n, k, n, of_columns, !of_columns); }
+  /// Whether it is computed as the whole product: of so few columns no tile can be left out.
+  template <class T>
+  constexpr bool is_whole() const { return n <= tile::width<T>; }
 };
 
 namespace tile {
@@ -64,7 +67,9 @@ template <element T>
 constexpr std::size_t multiply_to_triangle_scratch_bytes(const triangle_of_product& s) {
   using wide = std::conditional_t<half_width<T>, float, T>;
   const std::ptrdiff_t widened = half_width<T> ? (s.n * s.n + 15) / 16 * 16 + (s.n * s.k + 15) / 16 * 32 : 0;
-  return static_cast<std::size_t>(widened + tile::cut<wide>(s).packed()) * sizeof(wide);
+  const std::size_t own = static_cast<std::size_t>(widened) * sizeof(wide);
+  if (s.is_whole<wide>()) return own + contract_scratch_bytes<wide>(s.full());
+  return own + static_cast<std::size_t>(tile::cut<wide>(s).packed()) * sizeof(wide);
 }
 
 /// Computes c, see triangle_of_product. c overlaps neither operand.   Error: k / 2 ulp of sum |a| |b|.
@@ -72,7 +77,11 @@ template <element T>
 [[gnu::noinline]] void multiply_to_triangle(const triangle_of_product& s, const T* a, const T* b, T* c, void* scratch) {
   using wide = std::conditional_t<half_width<T>, float, T>;
   wide* rest = static_cast<wide*>(scratch);
-  if constexpr (!half_width<T>) tile::multiply_triangle(s, a, b, c, rest);
+  const auto multiply = [&](const wide* x, const wide* y, wide* to) {
+    if (s.is_whole<wide>()) contract(s.full(), x, y, to, rest);
+    else tile::multiply_triangle(s, x, y, to, rest);
+  };
+  if constexpr (!half_width<T>) multiply(a, b, c);
   else {
     const auto next = [&](std::ptrdiff_t size) {
       wide* const here = rest;
@@ -83,7 +92,7 @@ template <element T>
     tile::convert_rows(x, 0, a, 0, 1, s.n * s.k);
     tile::convert_rows(y, 0, b, 0, 1, s.n * s.k);
     std::fill(to, to + s.n * s.n, wide(0));
-    tile::multiply_triangle(s, x, y, to, rest);
+    multiply(x, y, to);
     tile::convert_rows(c, 0, to, 0, 1, s.n * s.n);
   }
   const std::ptrdiff_t strict = (s.flags & unit_diagonal_bit) != 0 ? 1 : 0;

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "../tensor/triangle_order.hpp"
+#include "fours.hpp"
 #include "product.hpp"
 #include "triangle.hpp"
 #include "triangle_tile.hpp"
@@ -161,6 +162,21 @@ constexpr void each_block(const triangular_product& s, auto f) {
   }
 }
 
+/// m rows of N elements times op(t): too few for lanes along a row.
+template <bool Upper, int N, class T>
+inline void multiply_short_rows(std::ptrdiff_t m, const T* x, const matrix<T>& t, bool unit, T* c) {
+  T by[N * N];
+  for (int i = 0; i < N * N; ++i) by[i] = unit && i % (N + 1) == 0 ? T(1) : *t.at(i / N, i % N);
+  for (std::ptrdiff_t i = 0; i < m; ++i, x += N, c += N)
+    repeat<N>([&]<int J>() EBB_LAMBDA {
+      T sum = 0;
+      repeat<N>([&]<int P>() EBB_LAMBDA {
+        if constexpr (Upper ? P <= J : P >= J) sum = lane::fma(x[P], by[P * N + J], sum);
+      });
+      c[J] = sum;
+    });
+}
+
 template <class T>
 constexpr std::ptrdiff_t scratch_of(const triangular_product& s) {
   constexpr std::ptrdiff_t w = tile::width<T>;
@@ -182,6 +198,10 @@ inline void multiply(const triangular_product& s, const matrix<T>& t, const T* x
       return s.right ? multiply_vector<Turned, !Upper>(s.n, a, s.unit(), x, c) : multiply_vector<Turned, Upper>(s.n, a, s.unit(), x, c);
     };
     return a.row == 1 ? with.template operator()<true>() : with.template operator()<false>();
+  }
+  if (s.right && s.n <= 3) {
+    const auto rows_of = [&]<int N>() { multiply_short_rows<Upper, N>(s.m, x, t, s.unit(), c); };
+    return s.n == 1 ? rows_of.template operator()<1>() : s.n == 2 ? rows_of.template operator()<2>() : rows_of.template operator()<3>();
   }
   const bool triangle_first = Upper != s.right;
   each_block(s, [&](std::ptrdiff_t i, std::ptrdiff_t rows, const product& p, std::ptrdiff_t from) {
@@ -215,6 +235,8 @@ constexpr std::size_t multiply_triangle_scratch_bytes(const triangular_product& 
 template <element T>
 [[gnu::noinline]] void multiply_triangle(const triangular_product& s, const T* t, const T* x, T* c, void* scratch) {
   using wide = std::conditional_t<half_width<T>, float, T>;
+  if constexpr (!half_width<T>)
+    if (s.n == 4 && s.m == 4 && !s.unit() && fours::multiply_triangle(s.right, s.transposed, s.upper(), t, x, c)) return;
   wide* rest = static_cast<wide*>(scratch);
   const auto multiply = [&](const wide* from, const wide* by, wide* to) {
     const matrix<wide> as_it_lies{from, s.n, 1}, of_t = s.transposed ? as_it_lies.transposed() : as_it_lies;

@@ -35,6 +35,15 @@ bool contract_small_matrix(int n, int, const std::int64_t* attr, const void* con
   return true;
 }
 
+/// A product with a triangle of n x n, where that is quicker than the general kernel.
+template <class T>
+bool multiply_small_triangle(int n, int, const std::int64_t* attr, const void* const* in, void* out) {
+  if (n != 4 || (attr[0] & from_product) != 0 || (attr[1] & unit_diagonal_bit) != 0) return false;
+  const bool transposed = attr[0] & triangle_transposed, upper = ((attr[1] & upper_triangle) != 0) != transposed;
+  return kernel::fours::multiply_triangle((attr[0] & triangle_right) != 0, transposed, upper, static_cast<const T*>(in[0]),
+                                          static_cast<const T*>(in[1]), static_cast<T*>(out));
+}
+
 /// op(a) x = b for n x n and n x m; b is no operand of an inverse.
 template <class T>
 bool solve_small_matrix(int n, int m, const std::int64_t* attr, const void* const* in, void* out) {
@@ -73,6 +82,7 @@ template <class Op, class T>
 constexpr op_kernels::small_matrix_function small_matrix_function_of() {
   if constexpr (!std::same_as<T, float> && !std::same_as<T, double>) return nullptr;
   else if constexpr (Op::what == kind::contract) return &contract_small_matrix<T>;
+  else if constexpr (Op::what == kind::triangle) return &multiply_small_triangle<T>;
   else if constexpr (Op::what == kind::solve && Op::arity == 1) return &inverse_small_matrix<T>;
   else if constexpr (Op::what == kind::solve) return &solve_small_matrix<T>;
   else if constexpr (Op::what == kind::factor && requires { Op::is_quick; }) return &compute_small_matrix<Op, T>;
