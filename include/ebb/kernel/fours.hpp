@@ -158,7 +158,7 @@ EBB_INLINE void multiply_triangle(const T* t, const T* x, T* c) {
 /// The same, with its sides at run time; false for a transposed one that the registers do not serve. `upper`: whether op(t) is.
 template <class T>
 inline bool multiply_triangle(bool right, bool transposed, bool upper, const T* t, const T* x, T* c) {
-  const auto with = [&]<bool Transposed>() EBB_LAMBDA {
+  [[maybe_unused]] const auto with = [&]<bool Transposed>() EBB_LAMBDA {
     if (right)
       return upper ? multiply_triangle<triangle_sides{true, Transposed, true}>(t, x, c)
                    : multiply_triangle<triangle_sides{true, Transposed, false}>(t, x, c);
