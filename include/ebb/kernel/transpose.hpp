@@ -134,8 +134,8 @@ EBB_INLINE void part_groups(char* to, std::ptrdiff_t to_row, const char* from, s
       }
     for (; i + n <= count; i += n, from += Step * bytes, to += bytes) {
       const simd::vector<T> x[] = {simd::load(reinterpret_cast<const T*>(from + C * bytes))...};
-      const simd::vector<T> row[] = {simd::chosen<Step, C, 0, T>(x)...};
-      (std::memcpy(to + C * to_row, &row[C], bytes), ...);
+      const simd::vector<T> turned[] = {simd::chosen<Step, C, 0, T>(x)...};
+      (std::memcpy(to + C * to_row, &turned[C], bytes), ...);
     }
     for (; i < count; ++i, from += Step * sizeof(T), to += sizeof(T)) (std::memcpy(to + C * to_row, from + C * sizeof(T), sizeof(T)), ...);
   }(std::make_integer_sequence<int, Step>{});
@@ -183,8 +183,8 @@ inline void join_columns(char* to, const void* const* column, std::size_t column
         simd::vector<T> x[n] = {};
         ((first + I < columns ? static_cast<void>(std::memcpy(&x[I], at(first + I) + i * Size, sizeof x[I])) : void()), ...);
         simd::transpose<T>(x);
-        const auto write = [&](std::size_t row, simd::vector<T> y) EBB_LAMBDA {
-          const std::size_t place = (i + row) * columns + first;
+        const auto write = [&](std::size_t turned, simd::vector<T> y) EBB_LAMBDA {
+          const std::size_t place = (i + turned) * columns + first;
           if (place + n <= rows * columns) simd::store(out + place, y);
           else simd::store_first(out + place, y, static_cast<int>(rows * columns - place));
         };
