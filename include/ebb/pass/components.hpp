@@ -4,8 +4,9 @@
 // [note: clusters that are split]
 // A cluster is split if these counts say that this costs less; nothing is measured. For each row, in steps of 16 lanes:
 //   saved   an elementwise equation: its empty lanes, if something cuts the short axes (a sum, a broadcast, an index); 8 times that for a
-//           heavy op.  A move: 3.  A sum along a short axis: 4.
+//           heavy op.  A move: 3.  A reduction along a short axis: 4.
 //   spent   0.6 for each component of an array that is turned
+// An array that several clusters read costs one of them that, but each cluster with a maximum or the like: such a one is often alone.
 // An array with fewer leading axes than others of its cluster counts 1/32, such as [n, 3] beside [n, k, 3].
 // A cluster without leading axes runs once. It is split only if it has moves. Saved: 4 for each move or sum. Spent: for each further
 // component of an elementwise equation 0.7, or 6 for a heavy op; and 3 for each component of an array that is taken apart or put together.
@@ -127,6 +128,7 @@ class component_clusters {
   struct account {
     int saved = 0, spent = 0, lanes = 0, equations = 0, parts = 0, lead = 0;
     bool cut = false, moves = false, split = false;
+    bool alone = false;  // has a maximum or the like, which often is a cluster of its own: what it reads is turned for it
     constexpr int weighed(component_form f, int steps) const { return f.lead < lead ? steps / 32 : steps; }
     constexpr void turn(component_form f) { spent += weighed(f, f.lead > 0 ? 60 * f.count : 300 * f.count); }
   };
@@ -139,9 +141,11 @@ class component_clusters {
       cluster[k] = cluster[k] == k ? accounts_.push({}) : cluster[cluster[k]];
       account& a = accounts_.data()[cluster[k]];
       if (form(k).lead > a.lead) a.lead = form(k).lead;
+      a.alone = a.alone || eq[k].op->pairs;
     }
     if (accounts_.empty()) return;
-    vec<char> whole(g_.size(), 0), taken(g_.size(), 0);
+    vec<char> whole(g_.size(), 0);
+    vec<int> taken(g_.size(), -1);  // the last cluster that pays for turning an array: one of several that read it
     for (int o : g_.out)
       if (o >= 0) whole[o] = 1;
     for (int k = g_.size(); k-- > 0;) {
@@ -153,8 +157,9 @@ class component_clusters {
       account& a = accounts_.data()[cluster[k]];
       for (int j = 0; j < eq[k].count; ++j) {
         const int i = in[j];
-        if (cluster[i] >= 0 || taken.data()[i] || form(i).count == 1 || is_spread(i)) continue;
-        taken.data()[i] = 1;
+        if (cluster[i] >= 0 || form(i).count == 1 || is_spread(i)) continue;
+        if (taken.data()[i] >= 0 && (!a.alone || taken.data()[i] == cluster[k])) continue;
+        taken.data()[i] = cluster[k];
         a.turn(form(i));
       }
       add(a, k, whole.data()[k]);
