@@ -41,12 +41,11 @@ EBB_INLINE void load_columns(simd::vector<T> (&x)[K], std::ptrdiff_t k, const T*
   }
 }
 
-/// Row r of c has element r of each register in `sums`: `count` of them.
+/// Row r of c has x[0][r], x[1][r]... : `count` of them.
 template <class T>
-EBB_INLINE void store_columns(const T* sums, T* c, std::ptrdiff_t c_row, std::ptrdiff_t count) {
+EBB_INLINE void store_columns(simd::vector<T> (&x)[static_cast<std::size_t>(simd::per_lane<T>)], T* c, std::ptrdiff_t c_row,
+                              std::ptrdiff_t count) {
   constexpr int n = simd::count_of<T>, e = simd::per_lane<T>;
-  simd::vector<T> x[e];
-  for (int i = 0; i < e; ++i) x[i] = simd::load(sums + i * n);
   simd::transpose_in_lanes<simd::log2_of(e), T>(x);  // lane q of x[i] is row q * e + i
   for (int i = 0; i < e; ++i) {
     T some[n];
@@ -78,12 +77,13 @@ void short_row_products(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, 
       V x[K];
       load_columns(x, k, a.at(first, 0), a.row, end);
       for (std::ptrdiff_t j = 0; j < columns; j += e) {
-        T sums[e * count];  // in memory: the unrolled sums would be e times as much code
-        for (int r = 0; r < e; ++r) {
-          const T* const with = right + (j + r) * K;
-          const auto link_of = [&]<int P>() EBB_LAMBDA { return link<T>(x[P], simd::all(with[P]), V{}); };
-          simd::store(sums + r * count, add<T>(sum_columns<K, T>(link_of), V{}));
-        }
+        V sums[e];
+        [&]<int... J>(std::integer_sequence<int, J...>) EBB_LAMBDA {
+          const auto sum = [&](const T* with) EBB_LAMBDA {
+            return add<T>(sum_columns<K, T>([&]<int P>() EBB_LAMBDA { return link<T>(x[P], simd::all(with[P]), V{}); }), V{});
+          };
+          ((sums[J] = sum(right + (j + J) * K)), ...);
+        }(std::make_integer_sequence<int, e>{});
         store_columns<T>(sums, c + first * c_row + j0 + j, c_row, std::min<std::ptrdiff_t>(e, columns - j));
       }
     }
