@@ -129,5 +129,25 @@ inline void convert_rows(To* to, std::ptrdiff_t to_row, const From* from, std::p
   }
 }
 
+/// The elements of scratch that in_wide takes for arrays of these sizes: none but for narrow elements.
+template <class T>
+constexpr std::ptrdiff_t widened_elements(std::ptrdiff_t of_a, std::ptrdiff_t of_b, std::ptrdiff_t of_c) {
+  if constexpr (!half_width<T>) return 0;
+  else return (of_a + 15) / 16 * 16 + (of_b + 15) / 16 * 16 + (of_c + 15) / 16 * 16;
+}
+/// f(a, b, c, scratch) for compact arrays of these sizes. Narrow ones are converted to float for f, and c is rounded once.
+template <class T, class Wide>
+EBB_INLINE void in_wide(const T* a, std::ptrdiff_t of_a, const T* b, std::ptrdiff_t of_b, T* c, std::ptrdiff_t of_c, Wide* scratch,
+                        auto&& f) {
+  if constexpr (!half_width<T>) f(a, b, c, scratch);
+  else {
+    Wide *const x = scratch, *const y = x + widened_elements<T>(of_a, 0, 0), *const to = y + widened_elements<T>(of_b, 0, 0);
+    convert_rows(x, 0, a, 0, 1, of_a);
+    convert_rows(y, 0, b, 0, 1, of_b);
+    f(x, y, to, scratch + widened_elements<T>(of_a, of_b, of_c));
+    convert_rows(c, 0, to, 0, 1, of_c);
+  }
+}
+
 }  // namespace tile
 }  // namespace ebb::inline EBB_ABI::kernel

@@ -66,8 +66,7 @@ inline void multiply_triangle(const triangle_of_product& s, const T* x, const T*
 template <element T>
 constexpr std::size_t multiply_to_triangle_scratch_bytes(const triangle_of_product& s) {
   using wide = std::conditional_t<half_width<T>, float, T>;
-  const std::ptrdiff_t widened = half_width<T> ? (s.n * s.n + 15) / 16 * 16 + (s.n * s.k + 15) / 16 * 32 : 0;
-  const std::size_t own = static_cast<std::size_t>(widened) * sizeof(wide);
+  const std::size_t own = static_cast<std::size_t>(tile::widened_elements<T>(s.n * s.k, s.n * s.k, s.n * s.n)) * sizeof(wide);
   if (s.is_whole<wide>()) return own + contract_scratch_bytes<wide>(s.full());
   return own + static_cast<std::size_t>(tile::cut<wide>(s).packed()) * sizeof(wide);
 }
@@ -76,25 +75,12 @@ constexpr std::size_t multiply_to_triangle_scratch_bytes(const triangle_of_produ
 template <element T>
 [[gnu::noinline]] void multiply_to_triangle(const triangle_of_product& s, const T* a, const T* b, T* c, void* scratch) {
   using wide = std::conditional_t<half_width<T>, float, T>;
-  wide* rest = static_cast<wide*>(scratch);
-  const auto multiply = [&](const wide* x, const wide* y, wide* to) {
+  tile::in_wide(a, s.n * s.k, b, s.n * s.k, c, s.n * s.n, static_cast<wide*>(scratch),
+                [&](const wide* x, const wide* y, wide* to, wide* rest) {
+    if constexpr (half_width<T>) std::fill(to, to + s.n * s.n, wide(0));  // all of it is rounded
     if (s.is_whole<wide>()) contract(s.full(), x, y, to, rest);
     else tile::multiply_triangle(s, x, y, to, rest);
-  };
-  if constexpr (!half_width<T>) multiply(a, b, c);
-  else {
-    const auto next = [&](std::ptrdiff_t size) {
-      wide* const here = rest;
-      rest += (size + 15) / 16 * 16;
-      return here;
-    };
-    wide *const x = next(s.n * s.k), *const y = next(s.n * s.k), *const to = next(s.n * s.n);
-    tile::convert_rows(x, 0, a, 0, 1, s.n * s.k);
-    tile::convert_rows(y, 0, b, 0, 1, s.n * s.k);
-    std::fill(to, to + s.n * s.n, wide(0));
-    multiply(x, y, to);
-    tile::convert_rows(c, 0, to, 0, 1, s.n * s.n);
-  }
+  });
   const std::ptrdiff_t strict = (s.flags & unit_diagonal_bit) != 0 ? 1 : 0;
   for (std::ptrdiff_t i = 0; i < s.n; ++i)
     if (s.upper()) std::fill(c + i * s.n, c + i * s.n + i + strict, T(0));

@@ -227,7 +227,7 @@ inline void multiply(const triangular_product& s, const matrix<T>& t, const T* x
 template <element T>
 constexpr std::size_t multiply_triangle_scratch_bytes(const triangular_product& s) {
   using wide = std::conditional_t<half_width<T>, float, T>;
-  const std::ptrdiff_t widened = half_width<T> ? (s.n * s.n + 15) / 16 * 16 + (s.n * s.m + 15) / 16 * 32 : 0;
+  const std::ptrdiff_t widened = tile::widened_elements<T>(s.n * s.n, s.n * s.m, s.n * s.m);
   return static_cast<std::size_t>(widened + trimmed::scratch_of<wide>(s)) * sizeof(wide);
 }
 
@@ -237,25 +237,12 @@ template <element T>
   using wide = std::conditional_t<half_width<T>, float, T>;
   if constexpr (!half_width<T>)
     if (s.n == 4 && s.m == 4 && !s.unit() && fours::multiply_triangle(s.right, s.transposed, s.upper(), t, x, c)) return;
-  wide* rest = static_cast<wide*>(scratch);
-  const auto multiply = [&](const wide* from, const wide* by, wide* to) {
+  tile::in_wide(t, s.n * s.n, x, s.n * s.m, c, s.n * s.m, static_cast<wide*>(scratch),
+                [&](const wide* from, const wide* by, wide* to, wide* rest) {
     const matrix<wide> as_it_lies{from, s.n, 1}, of_t = s.transposed ? as_it_lies.transposed() : as_it_lies;
     if (s.upper()) trimmed::multiply<true>(s, of_t, by, to, rest);
     else trimmed::multiply<false>(s, of_t, by, to, rest);
-  };
-  if constexpr (!half_width<T>) multiply(t, x, c);
-  else {
-    const auto next = [&](std::ptrdiff_t size) {
-      wide* const here = rest;
-      rest += (size + 15) / 16 * 16;
-      return here;
-    };
-    wide *const from = next(s.n * s.n), *const by = next(s.n * s.m), *const to = next(s.n * s.m);
-    tile::convert_rows(from, 0, t, 0, 1, s.n * s.n);
-    tile::convert_rows(by, 0, x, 0, 1, s.n * s.m);
-    multiply(from, by, to);
-    tile::convert_rows(c, 0, to, 0, 1, s.n * s.m);
-  }
+  });
 }
 
 }  // namespace ebb::inline EBB_ABI::kernel

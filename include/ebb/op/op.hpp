@@ -78,7 +78,8 @@ struct refusal<103, Call> : Call {
   static_assert(Call::code != 103, "[ebb E0103] there is no such axis");
 };
 
-/// Combines a run of adjacent axes [attr 0, attr 1) with `value(accumulated, x)`, starting from `identity<T>()`.
+/// Combines a run of adjacent axes [attr 0, attr 1) with `value(accumulated, x)`, starting from `identity<T>()`. With `combined`, which
+/// emits the equation that does the same to arrays, it can be computed by components: see pass/unpack.hpp.
 struct reduction : op_base {
   static constexpr kind what = kind::reduce;
   static constexpr int arity = 1;

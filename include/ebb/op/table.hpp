@@ -57,6 +57,7 @@ struct erased {
     }
   }
 
+  /// See op_info::combine. `first` is for a reduction whose identity changes an element.
   static constexpr int combine(graph& g, int a, int x) {
     const operand<T> of_x{&g, x};
     if (a >= 0) return Op::combined(operand<T>{&g, a}, of_x).id;

@@ -142,6 +142,12 @@ struct slogdet : of_matrix {
 
 namespace ebb::inline EBB_ABI::functions {
 
+/// attr 1 of an op that reads a triangle. A transposed matrix is read in place: as the other triangle of the original.
+template <std::int64_t Flags>
+constexpr std::int64_t triangle_read(bool is_transposed) {
+  return triangular | ((Flags & (upper_triangle | unit_diagonal_bit)) ^ (is_transposed ? upper_triangle : 0));
+}
+
 template <std::int64_t Flags>
 struct solve_triangular {
   static constexpr std::string_view name = "solve_triangular";
@@ -156,12 +162,9 @@ struct solve_triangular {
       y = transposed_matrix(y);
     }
     const auto r = right_sides::apply(x, y, [](const detail::factor<T>& m, operand<T> sides) {
-      // A transposed matrix is read in place: as the other triangle of the original.
       constexpr std::int64_t check = (Flags & error_if_singular.flag) != 0 ? checked_bit : 0;
-      constexpr std::int64_t read = Flags & (upper_triangle | unit_diagonal_bit);
-      const std::int64_t flags = triangular | check | (read ^ (m.transposed ? upper_triangle : 0));
       const bool turned = m.transposed != (((Flags & 8) != 0) != right);
-      return emit_on<op::solve_triangular>({turned, flags}, m.x, sides);
+      return emit_on<op::solve_triangular>({turned, check | triangle_read<Flags>(m.transposed)}, m.x, sides);
     });
     return right ? transposed_matrix(r) : r;
   }

@@ -208,9 +208,7 @@ struct triangular_product {
       m.repeat_to(batch);
       x = detail::fit(x, joined(batch, axes_between(x.extents(), x.rank() - 2, x.rank())));
     }
-    // A transposed matrix is read in place: as the other triangle of the original.
-    const std::int64_t flags = triangular | ((Flags & (upper_triangle | unit_diagonal_bit)) ^ (m.transposed ? upper_triangle : 0));
-    const operand<T> r = emit_on<op::triangular_product>({transposed + 2 * right, flags}, m.x, x);
+    const operand<T> r = emit_on<op::triangular_product>({transposed + 2 * right, triangle_read<Flags>(m.transposed)}, m.x, x);
     return is_vector && !r.is_refused() ? view_as(r, without_axes(r.extents(), std::int64_t{1} << (r.rank() - 2))) : r;
   }
 };
