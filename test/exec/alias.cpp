@@ -84,12 +84,12 @@ TEST_CASE("may_overwrite agrees with a look at each step and with a simulation, 
       for (int a = 0; a < g.inputs; ++a) {
         INFO("result " << o << ", argument " << a);
         const bool expected = ebb::detail::may_overwrite(uses.written[o], uses.read[a]);
-        if (p.blocks.count == 0) REQUIRE(rule(p, o, a) == expected);
+        if (p.blocks.empty()) REQUIRE(rule(p, o, a) == expected);
         if (p.bands.empty() && uses.read[a].shape >= 0) {
           const bool alike = uses.written[o].shape == uses.read[a].shape && uses.written[o].bytes == uses.read[a].bytes;
           REQUIRE((alike && test::plan_simulation(p).keeps_values(o, a)) == expected);
           ++simulated;
-          in_blocks += expected && p.blocks.count > 0;
+          in_blocks += expected && !p.blocks.empty();
         }
         ++pairs;
         may += expected;

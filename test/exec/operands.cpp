@@ -31,7 +31,7 @@ void check(const test::random_program& p, const ebb::graph& g, std::uint64_t see
     CAPTURE(ebb::to_string(same));
     const ebb::plan plan = ebb::make_plan(same);
     ++counts.programs;
-    counts.blocks += plan.blocks.count > 0;
+    counts.blocks += !plan.blocks.empty();
     for (const ebb::plan_step& s : plan.steps) {
       if (s.nest >= 0) continue;
       if (s.what == ebb::kind::move) counts.copies += s.why != ebb::copy_reason::none;

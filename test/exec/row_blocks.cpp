@@ -1,6 +1,6 @@
 // test/exec/row_blocks.cpp — programs that run on blocks of rows: a call on many rows has the bits of calls on a few rows each.
 // SPDX-License-Identifier: BSL-1.0
-// covers: plan/rows.hpp
+// covers: plan/rows.hpp plan/repeats.hpp
 #include <ebb/functional.hpp>
 #include <ebb/plan/print.hpp>
 
@@ -214,7 +214,7 @@ constexpr auto shared = [](auto a, auto b) {
 
 TEST_CASE("blocks of rows after a step that needs all rows") {
   using here = program<decltype(shared), matrices, matrices>;
-  static_assert(here::plan.row_symbol < 0 && here::plan.blocks.first > 0);
+  static_assert(here::plan.row_symbol < 0 && here::plan.blocks[0].first > 0);
   // The rows of the last pair are so long that a block is one of them.
   for (const auto& [count, points] : {std::pair<std::size_t, std::size_t>{1, 5}, {65, 5}, {1500, 5}, {3, 900}}) {
     CAPTURE(count);
@@ -223,6 +223,59 @@ TEST_CASE("blocks of rows after a step that needs all rows") {
     fill(b, 11);
     check_sums(shared, a, b);
   }
+}
+
+namespace {
+
+constexpr auto exponent = [](auto mean, auto scale, auto x) {
+  return ebb::sum<1>(ebb::square(ebb::matmul(x - mean, ebb::transpose(scale))));
+};
+constexpr auto exponent_of_triangle = [](auto mean, auto scale, auto x) { return exponent(mean, ebb::lower(scale), x); };
+template <auto Exponent>
+constexpr auto mixture = [](auto mean, auto scale, auto x) {
+  return ebb::sum(ebb::logsumexp<0>(-0.5 * ebb::map(Exponent, mean, scale, ebb::whole(x))));
+};
+template <auto Exponent>
+constexpr auto mixture_gradients = [](auto mean, auto scale, auto x) { return ebb::grad<0, 1>(mixture<Exponent>)(mean, scale, x); };
+constexpr auto mixture_products = [](auto mean, auto scale, auto x) {
+  return ebb::hvp<0, 1>(mixture<exponent>)(mean, scale, x, mean * 0.5, scale * 0.25);
+};
+template <class F>
+constexpr int repeated_steps(const F&) {
+  int count = 0;
+  for (const ebb::plan_step& s : program<F, matrix, matrices, matrix>::plan.steps) count += s.repeats >= 0;
+  return count;
+}
+template <class F>
+constexpr int runs_of_blocks(const F&) { return program<F, matrix, matrices, matrix>::plan.size.blocks; }
+
+}  // namespace
+
+TEST_CASE("the forward and the backward of a map run on blocks of rows, and the backward repeats a loop of the forward") {
+  static_assert(runs_of_blocks(mixture<exponent>) == 1 && repeated_steps(mixture<exponent>) == 0);
+  static_assert(runs_of_blocks(mixture_gradients<exponent>) == 2 && repeated_steps(mixture_gradients<exponent>) == 1);
+  static_assert(runs_of_blocks(mixture_gradients<exponent_of_triangle>) == 2);
+  static_assert(repeated_steps(mixture_gradients<exponent_of_triangle>) == 1);
+  static_assert(runs_of_blocks(mixture_products) >= 2 && repeated_steps(mixture_products) >= 1);
+  // The rows of the last pair are so long that a block is one of them.
+  for (const auto& [count, points] : {std::pair<std::size_t, std::size_t>{1, 5}, {64, 5}, {65, 5}, {1500, 3}, {3, 900}, {0, 5}}) {
+    CAPTURE(count);
+    matrix mean(count, std::size_t{7}), x(points, std::size_t{7});
+    matrices scale(count, std::size_t{7}, std::size_t{7});
+    fill(mean, 14);
+    fill(scale, 15);
+    fill(x, 16);
+    check_sums(mixture_gradients<exponent>, mean, scale, x);
+    check_sums(mixture_gradients<exponent_of_triangle>, mean, scale, x);
+    if (count < 100) check_sums(mixture_products, mean, scale, x);
+  }
+}
+
+TEST_CASE("the text of a plan names the step that a later run of blocks repeats") {
+  const ebb::graph g = program<decltype(mixture_gradients<exponent>), matrix, matrices, matrix>::g.thaw();
+  const std::string text = ebb::plan_text(g, ebb::make_plan(g)).text();
+  INFO(text);
+  CHECK(text.find("\n  repeats step ") != std::string::npos);
 }
 
 namespace {

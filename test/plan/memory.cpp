@@ -25,12 +25,12 @@ class rule {
     for (int b = 0; b < p_.buffers.size(); ++b)
       if (p_.buffers[b].is == role::result) rooms_.push({p_.buffers[b], b, -1});
     for (int s = 0; s < p_.steps.size(); ++s) {
-      if (s == p_.blocks.first)
-        for (int i = 0; i < p_.blocks.count; ++i) settle_new(s + i, true);
+      for (const ebb::part& run : p_.blocks)
+        for (int i = 0; i < run.count && run.first == s; ++i) settle_new(s + i, true);
       settle_new(s, false);
     }
   }
-  /// Whether all blocks of rows use the buffer.
+  /// Whether all blocks of a run use the buffer.
   bool is_through(int b) const { return through_[b]; }
   int first(int b) const { return first_[b]; }
   int last(int b) const { return last_[b]; }
@@ -56,14 +56,19 @@ class rule {
     for (int i = 0; i < n.stores.count; ++i) r.push(owner(p_.stores[n.stores.first + i].buffer));
     return r;
   }
-  /// A buffer that is not by block lasts from the first step of the blocks to the last one, and no step hands it over.
+  /// A buffer that is not by block lasts from the first step of a run of blocks to the last one, and no step hands it over.
   void outlives_blocks(int b) {
-    const int from = p_.blocks.first, to = from + p_.blocks.count - 1;
-    through_.push(!ebb::detail::is_by_block(p_.buffers[b]) && first_[b] <= to && last_[b] >= from);
-    made_.push(through_[b] && first_[b] >= from);
-    gone_.push(through_[b] && last_[b] <= to);
-    if (made_[b]) first_[b] = from;
-    if (gone_[b]) last_[b] = to;
+    const auto lies_in = [](const ebb::part& run, int s) { return run.first <= s && s < run.first + run.count; };
+    through_.push(false), made_.push(false), gone_.push(false);
+    if (ebb::detail::is_by_block(p_.buffers[b])) return;
+    for (const ebb::part& run : p_.blocks) {
+      const bool made = lies_in(run, first_[b]), gone = lies_in(run, last_[b]);
+      through_[b] = through_[b] || (first_[b] < run.first + run.count && last_[b] >= run.first);
+      made_[b] = made_[b] || made;
+      gone_[b] = gone_[b] || gone;
+      if (made) first_[b] = run.first;
+      if (gone) last_[b] = run.first + run.count - 1;
+    }
   }
   void settle_new(int s, bool only_through) {
     for (int b : buffers_of(p_.steps[s]))
@@ -164,7 +169,7 @@ plan unsettled(plan p) {
 
 /// Counts of shared memory: temporaries in results, and temporaries in places that others had before.
 struct shared {
-  int in_results = 0, in_places = 0, bands = 0, blocks = 0;
+  int in_results = 0, in_places = 0, bands = 0, blocks = 0, runs = 0, repeated = 0;
 };
 
 bool same_memory(const plan& p) {
@@ -194,12 +199,16 @@ TEST_CASE("random graphs share memory as the rule that tries each buffer in each
     all.in_results += temporaries - in_memory;
     all.in_places += in_memory - p.places.size();
     all.bands += p.bands.size();
-    all.blocks += p.blocks.count > 0;
+    all.blocks += !p.blocks.empty();
+    all.runs += p.blocks.size() > 1;
+    for (const ebb::plan_step& s : p.steps) all.repeated += s.repeats >= 0;
   }
   CHECK(all.in_results > 1000);
   CHECK(all.in_places > 1000);
   CHECK(all.bands > 300);
   CHECK(all.blocks > 300);
+  CHECK(all.runs > 20);
+  CHECK(all.repeated > 20);
 }
 
 TEST_CASE("if one argument is read in place and another is not, the other stays out of the memory of their result") {

@@ -173,7 +173,7 @@ class rows_graph {
   void add_wide() {
     const auto x = one_of(wide_values_), y = one_of(wide_values_);
     const auto add = [&](operand<float> v) { wide_values_.push(v.id); };
-    switch (random_.below(8)) {
+    switch (random_.below(10)) {
       case 0: return add(x * y);
       case 1: return add(ebb::emit_on<ebb::op::exp>({}, x));
       case 2:
@@ -181,8 +181,15 @@ class rows_graph {
       case 4: return add(y * ebb::broadcast_to(one_of(flat_values_), wide_, 1));
       case 5: return add(y - ebb::broadcast_to(row_of(x), wide_, 1));
       case 6: return add(joined(x, y, 1));
+      case 7: return add(product_of_rows(x, y));
+      case 8: return add(product_of_rows(x + y, y * y));
       default: return add(ebb::emit_on<ebb::op::matmul>({}, x, ebb::broadcast_to(one_of(flat_values_), shape({3, 3}), 1)));
     }
+  }
+  /// Each row of x by a matrix whose rows are that row of y.
+  operand<float> product_of_rows(operand<float> x, operand<float> y) {
+    const auto left = ebb::reshape_to(x, shape({rows_, 1, 3})), right = ebb::broadcast_to(y, shape({rows_, 3, 3}), 5);
+    return ebb::reshape_to(ebb::emit_on<ebb::op::matmul>({}, left, right), wide_);
   }
   /// The first or the second row of x: in blocks of rows, all of them read it.
   operand<float> row_of(operand<float> x) {

@@ -24,12 +24,12 @@ class plan_simulation {
     for (int b = 0; b < p_.buffers.size(); ++b)
       if (p_.buffers[b].is == role::argument) put(b, -1);
     for (int s = 0; s < p_.steps.size(); ++s) {
-      const bool blocks = p_.blocks.count > 0 && s == p_.blocks.first;
-      for (int k = 0; k < 2 && blocks; ++k)
-        for (int t = 0; t < p_.blocks.count; ++t)
+      const int run = ebb::run_with(p_.blocks, p_.blocks.size(), s), steps = run < 0 ? 1 : p_.blocks[run].count;
+      for (int k = 0; k < 2 && run >= 0; ++k)
+        for (int t = 0; t < steps; ++t)
           if (!runs(s + t, k)) return false;
-      if (blocks) s += p_.blocks.count - 1;
-      else if (!runs(s, -1)) return false;
+      if (run < 0 && !runs(s, -1)) return false;
+      s += steps - 1;
     }
     for (const ebb::plan_copy& c : p_.copies)
       if (!holds(c.buffer, -1)) return false;

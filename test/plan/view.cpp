@@ -209,7 +209,7 @@ TEST_CASE("random programs of moves have the bits of scalar runs") {
       found += parts(plan);
       for (const ebb::plan_step& s : plan.steps) joined += s.nest < 0 && s.what == ebb::kind::move && s.why == why::none;
       for (const ebb::plan_buffer& b : plan.buffers) views += b.is == role::part && plan.buffers[b.whole].is == role::argument;
-      blocks += plan.blocks.count > 0;
+      blocks += !plan.blocks.empty();
       for (const ebb::nest_load& x : plan.loads) {
         if (x.view < 0) continue;
         ++apart;

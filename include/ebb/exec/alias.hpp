@@ -22,7 +22,7 @@ constexpr bool may_overwrite(const memory_use& o, const memory_use& a) {
 class memory_uses {
  public:
   constexpr memory_uses(const auto& p, const plan_size& n, int results, int arguments)
-      : written(results, memory_use{}), read(arguments, memory_use{}) {
+      : written(results, memory_use{}), read(arguments, memory_use{}), runs_(n.blocks) {
     const vec<int> band = bands_of_steps(p, n.steps, n.bands);
     for (int b = 0; b < n.buffers; ++b) {
       const plan_buffer& x = p.buffers.data()[b];
@@ -43,14 +43,14 @@ class memory_uses {
 
  private:
   constexpr void see_step(const auto& p, int s, int steps, int band) {
-    const bool in_blocks = s >= p.blocks.first && s < p.blocks.first + p.blocks.count;
+    const int run = run_with(p.blocks, runs_, s);
     const auto reads = [&](int part, bool in_place) {
       const int b = part < 0 ? part : owner_of(p.buffers, part);
       if (b < 0 || p.buffers.data()[b].is != plan_buffer::role::argument) return;
       if (b != part) in_place = false;
       memory_use& u = read[p.buffers.data()[b].number];
-      if (in_blocks && p.buffers.data()[part].rows == row_use::none) {
-        u.step = u.band = p.blocks.first + p.blocks.count - 1;
+      if (run >= 0 && p.buffers.data()[part].rows == row_use::none) {
+        u.step = u.band = p.blocks.data()[run].first + p.blocks.data()[run].count - 1;
         u.in_place = false;
       } else if (u.step > s) return;  // all blocks read it
       else if (u.step == s) u.in_place = u.in_place && in_place;
@@ -85,6 +85,8 @@ class memory_uses {
     for (int i = n.stores.first; i < n.stores.first + n.stores.count; ++i) writes(p.stores.data()[i].buffer, true);
     for (int i = n.reduces.first; i < n.reduces.first + n.reduces.count; ++i) writes(p.reduces.data()[i].buffer, false);
   }
+
+  int runs_;
 };
 
 /// The same as constants of a program.

@@ -81,7 +81,7 @@ class probed_program {
       const kind what = g.op(k).what;
       const bool computes = what != kind::input && what != kind::literal && what != kind::broadcast && what != kind::reshape &&
                             what != kind::result && what != kind::index;
-      if (!computes || (step >= 0 && p.group_of[k] != step)) continue;
+      if (!computes || (step >= 0 && p.group_of[k] != step_with_equations(p, step))) continue;
       if (text.size() + g.op(k).name.size() > longest) return text + "+...";
       if (!text.empty()) text += '+';
       text += g.op(k).name;

@@ -238,7 +238,6 @@ void run_steps(void* const* arguments, void* const* results, const std::size_t* 
 
 template <class P>
 class row_blocks {
-  static constexpr part steps = P::plan.blocks;
   static constexpr int row_symbol = ~P::plan.row_symbol;
 
   template <int B>
@@ -253,6 +252,12 @@ class row_blocks {
     return n;
   }
 
+  /// The step after the last one of a run; 0 before the first run.
+  static constexpr int end_of_run(int run) {
+    if (run < 0) return 0;
+    const part& steps = P::plan.blocks[static_cast<std::size_t>(run)];
+    return steps.first + steps.count;
+  }
   /// Whether a row may fill a large share of a block: few rows are several blocks then.
   static constexpr bool may_be_long = [] {
     for (int b = 0; b < P::plan.size.buffers; ++b) {
@@ -292,20 +297,24 @@ class row_blocks {
     void *all[P::plan.size.buffers + 1], *buffer[P::plan.size.buffers + 1];
     find_buffers<P>(all, arguments, results, symbol, here.value, nullptr);
     const nest_call once{all, symbol, call};
-    repeat<steps.first>([&]<int S>() EBB_LAMBDA { run_step<P, S>(once, {}); });
-    repeat<P::plan.size.buffers>([&]<int B>() EBB_LAMBDA { buffer[B] = all[B]; });
-    for (std::size_t first = 0; first == 0 || first < rows; first += most) {
-      if (first > 0) {
-        take_rows(std::min(most, rows - first));
-        repeat<P::plan.size.buffers>([&]<int B>() EBB_LAMBDA {
-          if constexpr (moves<B>) buffer[B] = static_cast<char*>(all[B]) + first * row_bytes<B>(symbol);
-        });
-        if constexpr (has_parts<P>) find_parts<P, true>(buffer, symbol, here.value);
+    repeat<P::plan.size.blocks>([&]<int Run>() EBB_LAMBDA {
+      constexpr int before = end_of_run(Run - 1);
+      constexpr part steps = P::plan.blocks[static_cast<std::size_t>(Run)];
+      repeat<steps.first - before>([&]<int S>() EBB_LAMBDA { run_step<P, before + S>(once, {}); });
+      repeat<P::plan.size.buffers>([&]<int B>() EBB_LAMBDA { buffer[B] = all[B]; });
+      for (std::size_t first = 0; first == 0 || first < rows; first += most) {
+        if (first > 0 || Run > 0) take_rows(std::min(most, rows - first));
+        if (first > 0) {
+          repeat<P::plan.size.buffers>([&]<int B>() EBB_LAMBDA {
+            if constexpr (moves<B>) buffer[B] = static_cast<char*>(all[B]) + first * row_bytes<B>(symbol);
+          });
+          if constexpr (has_parts<P>) find_parts<P, true>(buffer, symbol, here.value);
+        }
+        const nest_call block{buffer, here.value, call, first > 0};
+        repeat<steps.count>([&]<int S>() EBB_LAMBDA { run_step<P, steps.first + S>(block, {first, rows}); });
       }
-      const nest_call block{buffer, here.value, call, first > 0};
-      repeat<steps.count>([&]<int S>() EBB_LAMBDA { run_step<P, steps.first + S>(block, {first, rows}); });
-    }
-    constexpr int after = steps.first + steps.count;
+    });
+    constexpr int after = end_of_run(P::plan.size.blocks - 1);
     repeat<P::plan.size.steps - after>([&]<int S>() EBB_LAMBDA { run_step<P, after + S>(once, {}); });
     make_copies<P>(results, all, symbol);
   }

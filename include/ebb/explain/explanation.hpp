@@ -75,9 +75,10 @@ class explanation {
       const std::string hint = advice.of(i, found.work);
       if (!hint.empty()) found.text += "  advice: " + hint + '\n';
       std::string text;
-      if (p.blocks.count > 0 && p.blocks.first == i)
-        text += "the next " + std::to_string(p.blocks.count) + " steps run on " + height(g, p, extents) + " of the " +
-                extents.of(p.row_symbol).text() + " rows at a time: what they keep stays in the cache\n";
+      for (const part& run : p.blocks)
+        if (run.first == i)
+          text += "the next " + std::to_string(run.count) + " steps run on " + height(g, p, extents) + " of the " +
+                  extents.of(p.row_symbol).text() + " rows at a time: what they keep stays in the cache\n";
       for (const plan_band& b : p.bands)
         if (b.first == i)
           text += "the next " + std::to_string(b.count) + " steps run on some rows at a time: the matrix is read from memory once\n";

@@ -47,6 +47,7 @@ class plan_words {
     r.work = extents_.work(work_of_step(g_, p_, i));
     r.what = s.nest >= 0 ? loop(i) : whole(s);
     r.text = r.what + '\n';
+    if (s.repeats >= 0) r.text += "  repeats step " + std::to_string(s.repeats) + ": reading its array from memory would take longer\n";
     if (s.nest >= 0) r.text += "  fuses " + fused(i) + '\n' + operations_of_element(i) + lanes(p_.nests[s.nest]);
     else if (r.work.operations != formula()) r.text += "  " + r.work.operations.operations() + '\n';
     if (r.work.read != formula()) r.text += "  reads " + r.work.read.bytes() + ": " + list_of_words(read(i)) + '\n';
@@ -151,7 +152,7 @@ class plan_words {
   EBB_COLD std::string fused(int step) const {
     std::vector<std::pair<std::string, int>> ops;
     for (int k = 0; k < g_.size(); ++k) {
-      if (p_.group_of[k] != step) continue;
+      if (p_.group_of[k] != step_with_equations(p_, step)) continue;
       const std::string name = std::string(g_.op(k).name) + (g_.op(k).what == kind::reduce ? axes(g_.eq[k]) : "");
       if (g_.op(k).what != kind::elementwise && g_.op(k).what != kind::reduce) continue;
       const auto found = std::find_if(ops.begin(), ops.end(), [&](const auto& x) { return x.first == name; });
@@ -172,7 +173,7 @@ class plan_words {
     double each = 0;
     bool heavy = false;
     for (int k = 0; k < g_.size(); ++k) {
-      if (p_.group_of[k] != step) continue;
+      if (p_.group_of[k] != step_with_equations(p_, step)) continue;
       if (g_.op(k).what == kind::elementwise) each += g_.op(k).heavy ? operations_of_heavy : 1;
       if (g_.op(k).what == kind::reduce) ++each;
       heavy = heavy || (g_.op(k).what == kind::elementwise && g_.op(k).heavy);

@@ -24,12 +24,13 @@ constexpr void each_list(auto&& f, auto&... x) {
   f(x.checks...);
   f(x.bands...);
   f(x.views...);
+  f(x.blocks...);
   f(x.joined...);
 }
 
 struct plan_size {
   int steps = 0, nests = 0, loads = 0, computes = 0, reduces = 0, stores = 0, buffers = 0, places = 0, copies = 0, checks = 0, bands = 0,
-      views = 0, joined = 0;
+      views = 0, blocks = 0, joined = 0;
 
   constexpr bool holds(const plan_size& s) const {
     bool all = true;
@@ -60,6 +61,7 @@ struct plan_size {
     }
     const int outs = static_cast<int>(g.out.size()), some = 2 * boundaries + 16;
     r.steps = r.nests = r.places = r.bands = some;
+    r.blocks = 2;
     r.loads += some;
     if (moves > 0) r.views = products + moves;
     r.stores = r.copies = some + outs;
@@ -92,9 +94,9 @@ struct frozen_plan {
   items<plan_check, Size.checks> checks{};
   items<plan_band, Size.bands> bands{};
   items<plan_view, Size.views> views{};
+  items<part, Size.blocks> blocks{};
   items<int, Size.joined> joined{};
   int row_symbol = 0;
-  part blocks;
 
   template <plan_size Less>
   constexpr frozen_plan<Less> cut_to() const {
@@ -103,7 +105,6 @@ struct frozen_plan {
       for (int i = 0; i < n; ++i) to.data()[i] = from.data()[i];
     }, r, *this, Less);
     r.row_symbol = row_symbol;
-    r.blocks = blocks;
     return r;
   }
 };
@@ -115,7 +116,6 @@ constexpr frozen_plan<Size> freeze(const plan& p) {
     for (int i = 0; i < from.size(); ++i) to.data()[i] = from.data()[i];
   }, r, p);
   r.row_symbol = p.row_symbol;
-  r.blocks = p.blocks;
   return r;
 }
 

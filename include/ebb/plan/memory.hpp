@@ -6,8 +6,8 @@
 // if it is a nest that reads the other element by element at the place where it stores. A result's memory is free until the result is
 // written: a temporary there is one array less in the caches. But a temporary must not take it so early that the result can no longer be
 // written over an argument, see exec/alias.hpp. The steps of a band take turns and count as one: a vector that a product reads whole in
-// each turn must outlive the band, even if its last reader reads it element by element. A buffer that all blocks of rows use lives from the
-// first of their steps to the last.
+// each turn must outlive the band, even if its last reader reads it element by element. A buffer that all blocks of a run use lives from the
+// first step of the run to the last.
 //
 // Each buffer gets the first room that it fits into. All is found in a few walks over the steps, because programs have hundreds of results
 // and thousands of temporaries: a room that is free only after some band waits in the list of that band.
@@ -96,8 +96,8 @@ class memory_planner {
     };
     for (int s = 0; s < steps_; ++s) {
       free_until(band_[s]);
-      if (s == p_.blocks.first)
-        for (int i = 0; i < p_.blocks.count; ++i) settle_new(s + i, true);
+      for (const part& run : p_.blocks)
+        for (int i = 0; i < run.count && run.first == s; ++i) settle_new(s + i, true);
       settle_new(s, false);
     }
   }
@@ -109,7 +109,7 @@ class memory_planner {
     bool stored = false;         // the first one is a nest that stores it
     bool read_in_place = false;  // the last one is a nest that reads it element by element
     bool alone = true;           // and no other step of its band reads the memory's old contents
-    bool through = false;        // used by all blocks of rows
+    bool through = false;        // used by all blocks of a run
     int kind = 0;                // equal: of one shape and element size, and both by block or not
     int room = -1;               // of a result
   };
@@ -156,12 +156,12 @@ class memory_planner {
       if (p_.steps[s].nest >= 0) find_what_is_in_place(s, p_.nests[p_.steps[s].nest]);
       if (p_.steps[s].onto >= 0) add_in_place(s, p_.steps[s]);
     }
-    if (p_.blocks.count > 0)
-      for (int b = 0; b < uses_.size(); ++b) extend_over_blocks(b);
+    for (const part& run : p_.blocks)
+      for (int b = 0; b < uses_.size(); ++b) extend_over(run, b);
   }
-  constexpr void extend_over_blocks(int b) {
+  constexpr void extend_over(const part& run, int b) {
     use& u = uses_[b];
-    const int first = p_.blocks.first, last = first + p_.blocks.count - 1;
+    const int first = run.first, last = first + run.count - 1;
     if (is_by_block(p_.buffers[b]) || u.first > last || u.last < first) return;
     u.through = true;
     if (u.first >= first) {
@@ -207,7 +207,8 @@ class memory_planner {
         uses_[b].room = rooms_.push(r);
       }
     for (int s = 0; s < steps_; ++s) {
-      if (s == p_.blocks.first + p_.blocks.count - 1)  // arguments that all blocks read, also if this step does not
+      const int run = run_with(p_.blocks, p_.blocks.size(), s);
+      if (run >= 0 && run_with(p_.blocks, p_.blocks.size(), s + 1) != run)  // arguments that all blocks read, also if this step does not
         for (int b = 0; b < p_.buffers.size(); ++b)
           if (const use& u = uses_[b]; u.through && u.last == s && p_.buffers[b].is == plan_buffer::role::argument)
             see_reader(kinds_[u.kind], s, false);

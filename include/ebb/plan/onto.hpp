@@ -66,7 +66,7 @@ class onto_planner {
   constexpr bool takes_turns(int s) const {
     for (const plan_band& b : p_.bands)
       if (s >= b.first && s < b.first + b.count) return true;
-    return s >= p_.blocks.first && s < p_.blocks.first + p_.blocks.count;
+    return run_with(p_.blocks, p_.blocks.size(), s) >= 0;
   }
   /// A product and the array to which it is added.
   struct added {
@@ -164,7 +164,9 @@ class onto_planner {
       }
     }
     for (plan_band& b : p_.bands) b.first = number[b.first];
-    if (p_.blocks.count > 0) p_.blocks.first = number[p_.blocks.first];
+    for (part& run : p_.blocks) run.first = number[run.first];
+    for (plan_step& s : steps)
+      if (s.repeats >= 0) s.repeats = number[s.repeats];
     for (int& of : p_.group_of)
       if (of >= 0) of = sums_what_[of] ? number[of]++ : number[of];
     p_.steps.swap(steps);

@@ -38,12 +38,13 @@ class plan_text {
   EBB_COLD std::string text(const std::string& indent = "") const {
     std::string s;
     for (int i = 0; i < p_.steps.size(); ++i) {
-      if (p_.blocks.count > 0 && p_.blocks.first == i)
-        s += indent + "the next " + std::to_string(p_.blocks.count) + " steps run on blocks of rows, of " +
-             names_.extent(p_.row_symbol) + '\n';
+      for (const part& run : p_.blocks)
+        if (run.first == i)
+          s += indent + "the next " + std::to_string(run.count) + " steps run on blocks of rows, of " + names_.extent(p_.row_symbol) + '\n';
       for (const plan_band& b : p_.bands)
         if (b.first == i) s += indent + "the next " + std::to_string(b.count) + " steps run together, some rows at a time\n";
       s += indent + "step " + std::to_string(i) + ": " + kind_of(p_.steps[i]) + '\n';
+      if (p_.steps[i].repeats >= 0) s += indent + "  repeats step " + std::to_string(p_.steps[i].repeats) + '\n';
       for (int k = 0; k < g_.size(); ++k)
         if (p_.group_of[k] == i && !names_.is_inline(k)) s += indent + "  " + names_.line(k) + '\n';
       s += indent + "  writes" + written_by(p_.steps[i]) + '\n';

@@ -4,26 +4,27 @@
 // [note: blocks of rows]
 // A program that computes each row by itself, such as a map over n points, has temporaries of n rows, which are written to memory and read
 // again. So the steps that compute rows run on blocks of rows, so short that the temporaries stay in the second-level cache: the memory of
-// a call does not depend on n. A block is a run of these steps with the block's number of rows as the value of the symbol n, and with
-// arguments and results from the block's first row on. Other steps run before the first block or after the last one:
-//   before   steps that read no rows, and the steps that a later turn reads, see below
-//   blocks   steps that keep rows apart: no product, move, gather or scatter across them. Also steps that reduce rows
-//            to an array whose elements are chains, such as the sum of [n, k] over n: the chains continue from block to block.
-//   after    steps that read such a sum, or reduce rows in another way: all of their rows must be in memory
-// Steps after such a step may keep rows apart again. If the blocks do not pay in the first turn, a later turn has them in its place: one
-// with a product for each row, since the operands of products are large. The backward of a mixture of Gaussians is of this kind.
+// a call does not depend on n. In a block, the value of the symbol n is the block's number of rows, and arguments and results begin at the
+// block's first row. Steps have turns:
+//   odd turns    steps that keep rows apart: no product, move, gather or scatter across them. Also steps that reduce rows
+//                to an array whose elements are chains, such as the sum of [n, k] over n: the chains continue from block to block.
+//   even turns   steps that read no rows, that read such a sum, or that reduce rows in another way: all of their rows must be in memory
+// The steps of an odd turn are a run of blocks: the first turn if it pays, and later ones that pay and have a product for each row, since
+// the operands of products are large. The gradient of a mixture of Gaussians has two: its forward and its backward.
 // Each row is computed as without blocks, and each chain adds in the same order, so the bits are the same.
 // The program has a row symbol if
 //   arguments  have it as their first extent or not at all; so do results, and other arrays that are written in blocks and live longer
 //   shapes     have it once, and no other extent is computed from it; nothing is an index along it
-//   it pays    temporaries that live within a block are at least twice as large as temporaries with rows that live longer
+//   it pays    temporaries that live within a block of a run are at least as large as temporaries that it writes and that live longer; twice
+//              as large if it multiplies no rows
 #pragma once
 
 #include "../graph/graph.hpp"
 #include "../op/move.hpp"
 #include "../tensor/product_order.hpp"
-#include "memory.hpp"
-#include "step.hpp"
+#include "repeats.hpp"
+
+#include <bit>
 
 namespace ebb::inline EBB_ABI {
 
@@ -64,7 +65,6 @@ class row_planner {
   }
 
  private:
-  enum phase : char { before, blocks, after };
   enum class way { apart, chained, across, elsewhere };  // what an equation does with rows; elsewhere: it has none
 
   constexpr bool try_symbol(const shape& s) {
@@ -76,15 +76,21 @@ class row_planner {
     rows_ = e;
     axis_.shrink(0);
     if (!numbers_axes() || !find_turns()) return false;
-    for (int t = 1; t <= last_turn_; t += 2) {
-      if (t > 1 && !multiplies_in(t)) continue;
-      for (int i = 0; i < turn_.size(); ++i) state_[i] = turn_[i] < t ? before : turn_[i] == t ? blocks : after;
-      if (!place_buffers()) continue;
-      order_steps();
-      p_.row_symbol = rows_;
-      return true;
+    runs_.shrink(0);
+    for (int t = 1; t <= last_turn_ && runs_.size() < most_runs; t += 2)
+      if (t == 1 || multiplies_in(t)) runs_.push(t);
+    for (int dropped = 0; dropped >= 0;) {
+      if (runs_.empty()) return false;
+      dropped = place_buffers();
+      if (dropped >= 0) drop_run(dropped);
     }
-    return false;
+    finish();
+    p_.row_symbol = rows_;
+    return true;
+  }
+  constexpr void drop_run(int i) {
+    for (; i + 1 < runs_.size(); ++i) runs_[i] = runs_[i + 1];
+    runs_.pop();
   }
 
   /// The axis of rows of each shape, or -1. False if a shape has two, or an extent that is computed from them.
@@ -179,7 +185,8 @@ class row_planner {
   /// Whether steps of a turn multiply matrices, one for each row: their operands are large.
   constexpr bool multiplies_in(int turn) const {
     for (int s = 0; s < turn_.size(); ++s)
-      if (turn_[s] == turn && p_.steps[s].nest < 0 && p_.steps[s].what == kind::contract) return true;
+      if (const plan_step& x = p_.steps[s]; turn_[s] == turn && x.nest < 0 && (x.what == kind::contract || x.what == kind::triangle))
+        return true;
     return false;
   }
 
@@ -187,7 +194,6 @@ class row_planner {
   /// False if rows cannot be kept apart.
   EBB_COLD constexpr bool find_turns() {
     const int steps = p_.steps.size();
-    state_ = vec<char>(steps, before);
     turn_ = vec<int>(steps, 0);
     last_turn_ = 0;
     vec<int> first(steps, -1), next(g_.size(), -1);
@@ -216,66 +222,100 @@ class row_planner {
     return last_turn_ > 0;
   }
 
-  /// Decides how blocks use each buffer. False if that is impossible or does not pay.
-  EBB_COLD constexpr bool place_buffers() {
-    const auto state = [&](int s) { return state_.data()[s]; };
-    vec<char> written(p_.buffers.size(), after + 1), read(p_.buffers.size(), before);  // the first and the last phase
+  /// The steps of run i are phase 2i + 1; steps before it, and after the run before that, are phase 2i.
+  constexpr int phase_of(int s) const {
+    int i = 0;
+    while (i < runs_.size() && runs_[i] < turn_[s]) ++i;
+    return i < runs_.size() && runs_[i] == turn_[s] ? 2 * i + 1 : 2 * i;
+  }
+  static constexpr unsigned bit(int phase) { return 1u << phase; }
+  static constexpr unsigned all_runs = 0xaaaaaaaau;
+
+  /// Decides how blocks use each buffer. Returns a run that is impossible or does not pay, or -1.
+  EBB_COLD constexpr int place_buffers() {
+    const vec<int> repeatable = steps_to_repeat(g_, p_);
+    vec<unsigned> used(p_.buffers.size(), 0);  // the phases that read or write each buffer
+    written_ = vec<int>(p_.buffers.size(), -1);
     for (int s = 0; s < p_.steps.size(); ++s)
-      each_buffer(p_, p_.steps[s], [&](int b) {
-        b = owner_of(p_.buffers, b);
-        if (state(s) > read[b]) read[b] = state(s);
-      });
+      each_buffer(p_, p_.steps[s], [&](int b) { used[owner_of(p_.buffers, b)] |= bit(phase_of(s)); });
     each_written(p_, [&](int s, int b) {
-      for (; b >= 0; b = p_.buffers[b].whole)
-        if (state(s) < written[b]) written[b] = state(s);
+      for (const int phase = phase_of(s); b >= 0; b = p_.buffers[b].whole)
+        if (written_[b] < 0 || phase < written_[b]) written_[b] = phase;
     });
-    for (const plan_copy& c : p_.copies) read[owner_of(p_.buffers, c.buffer)] = after;
-    std::int64_t within = 0, beyond = 0;
-    vec<row_use> use;
+    for (const plan_copy& c : p_.copies) used[owner_of(p_.buffers, c.buffer)] |= bit(2 * runs_.size());
+    vec<std::int64_t> within(runs_.size(), 0), beyond(runs_.size(), 0);
+    use_ = vec<row_use>(p_.buffers.size(), row_use::none);
+    repeats_.shrink(0);
     for (int b = 0; b < p_.buffers.size(); ++b) {
       const plan_buffer& x = p_.buffers[b];
-      use.push(row_use::none);
       if (axis_[x.shape] < 0 || x.is == plan_buffer::role::part) continue;
       const bool temporary = x.is == plan_buffer::role::temporary;
-      if (x.is != plan_buffer::role::argument && (written[b] > blocks || read[b] < blocks)) continue;
-      if (temporary && written[b] == blocks && read[b] == blocks) {
-        use[b] = row_use::within;
-        within += row_volume(x.shape);
+      const unsigned in_runs = used[b] & all_runs;
+      if (x.is != plan_buffer::role::argument && in_runs == 0) continue;
+      const int own = temporary && written_[b] % 2 == 1 ? written_[b] : -1;  // the phase of the run that writes it
+      if (own >= 0 && (used[b] == bit(own) || (repeatable[b] >= 0 && used[b] == in_runs))) {
+        use_[b] = row_use::within;
+        for (int i = 0; i < runs_.size(); ++i) {
+          if (!(in_runs & bit(2 * i + 1))) continue;
+          within[i] += row_volume(x.shape);
+          if (2 * i + 1 != own) repeats_.push({repeatable[b], b, i});
+        }
         continue;
       }
-      if (axis_[x.shape] != 0) return false;
-      use[b] = x.is == plan_buffer::role::result ? row_use::result : row_use::beyond;
-      if (temporary && written[b] == blocks) beyond += row_volume(x.shape);
+      if (axis_[x.shape] != 0) return std::countr_zero(in_runs | bit(2 * runs_.size() - 1)) / 2;
+      use_[b] = x.is == plan_buffer::role::result ? row_use::result : row_use::beyond;
+      if (own >= 0) beyond[own / 2] += row_volume(x.shape);
     }
-    if (within == 0 || within < 2 * beyond) return false;
-    for (int b = 0; b < p_.buffers.size(); ++b)
-      if (p_.buffers[b].is != plan_buffer::role::part || axis_[p_.buffers[b].shape] >= 0) p_.buffers[b].rows = use[owner_of(p_.buffers, b)];
-    for (nest_reduce& r : p_.reduces) r.continues = written[r.buffer] == blocks && axis_[p_.buffers[r.buffer].shape] < 0;
-    return true;
+    for (int i = 0; i < runs_.size(); ++i)
+      if (within[i] == 0 || within[i] < (multiplies_in(runs_[i]) ? 1 : 2) * beyond[i]) return i;
+    return -1;
   }
 
-  /// Steps that run before the blocks come first, those that run after them last.
-  constexpr void order_steps() {
+  constexpr void finish() {
+    for (int b = 0; b < p_.buffers.size(); ++b)
+      if (p_.buffers[b].is != plan_buffer::role::part || axis_[p_.buffers[b].shape] >= 0) p_.buffers[b].rows = use_[owner_of(p_.buffers, b)];
+    for (nest_reduce& r : p_.reduces) r.continues = written_[r.buffer] % 2 == 1 && axis_[p_.buffers[r.buffer].shape] < 0;
+    vec<vec<plan_step>> repeated(runs_.size(), vec<plan_step>{});
+    for (const repeat& x : repeats_)
+      repeated[x.run].push(repeat_step(p_, x.step, x.buffer, [&](int s) { return phase_of(s) == 2 * x.run + 1; }));
+    order_steps(repeated);
+  }
+  /// The phases in their order. A run begins with the steps that it repeats.
+  constexpr void order_steps(vec<vec<plan_step>>& repeated) {
     vec<int> number(p_.steps.size(), 0);
     vec<plan_step> steps;
-    for (char when : {before, blocks, after}) {
-      if (when == blocks) p_.blocks.first = steps.size();
-      if (when == after) p_.blocks.count = steps.size() - p_.blocks.first;
-      for (int s = 0; s < p_.steps.size(); ++s)
-        if (state_[s] == when) number[s] = steps.push(p_.steps[s]);
+    for (int phase = 0; phase <= 2 * runs_.size(); ++phase) {
+      const int first = steps.size();
+      if (phase % 2 == 1)
+        for (plan_step& s : repeated[phase / 2]) {
+          s.repeats = number[s.repeats];
+          steps.push(s);
+        }
+      for (int s = 0; s < number.size(); ++s)
+        if (phase_of(s) == phase) number[s] = steps.push(p_.steps[s]);
+      if (phase % 2 == 1) p_.blocks.push({first, steps.size() - first});
     }
     p_.steps = static_cast<vec<plan_step>&&>(steps);
     for (int& s : p_.group_of)
       if (s >= 0) s = number[s];
   }
 
+  /// A step that a later run repeats, since it reads the step's buffer.
+  struct repeat {
+    int step, buffer, run;
+  };
+  static constexpr int most_runs = 8;
+
   const graph& g_;
   plan& p_;
   int rows_ = 0;
   vec<int> instead_, axis_, tried_;  // by equation; by shape; extents
-  vec<char> state_;                  // by step
   vec<int> turn_;                    // by step
   int last_turn_ = 0;
+  vec<int> runs_;                    // the turns that run on blocks
+  vec<row_use> use_;                 // by buffer
+  vec<int> written_;                 // by buffer: the first phase that writes it, or -1
+  vec<repeat> repeats_;
 };
 
 }  // namespace detail

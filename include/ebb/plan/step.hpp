@@ -31,6 +31,7 @@ struct plan_step {
   int onto = -1;                  // of a product: the buffer to which it is added, its third operand; see [note: products onto arrays]
   copy_reason why = copy_reason::none;  // of a move
   part summed;                    // of a product: the axes of its batch along which it is summed; see [note: products onto arrays]
+  int repeats = -1;               // the step that this one repeats in later blocks of rows, see [note: repeated in later blocks]
 };
 
 /// Whether a step does nothing, since what it moves has been written in its place.
@@ -106,6 +107,13 @@ constexpr int owner_of(const auto& buffers, int b) {
   return b;
 }
 
+/// The number of the run of blocks with step s, of `count` runs; -1: s does not run on blocks of rows.
+constexpr int run_with(const auto& blocks, int count, int s) {
+  for (int i = 0; i < count; ++i)
+    if (const part& run = blocks.data()[i]; s >= run.first && s < run.first + run.count) return i;
+  return -1;
+}
+
 /// A place in the workspace that temporaries of one size share.
 struct plan_place {
   dtype type = dtype::f32;
@@ -147,9 +155,14 @@ struct plan {
   vec<plan_band> bands;
   vec<plan_view> views;
   vec<int> joined;
-  int row_symbol = 0;  // a symbol, as an extent: the program runs on blocks of so many rows, see [note: blocks of rows]; 0: none
-  part blocks;         // the steps that do
-  vec<int> group_of;  // for pictures: the number of the step of each equation, or -1
+  vec<part> blocks;    // the steps that run on blocks of rows, see [note: blocks of rows]: several runs of them, in order
+  int row_symbol = 0;  // a symbol, as an extent: the number of rows; 0: there are no blocks
+  vec<int> group_of;   // for pictures: the number of the step of each equation, or -1
 };
+
+/// The step whose equations step s computes: s, or the one that it repeats.
+constexpr int step_with_equations(const plan& p, int s) {
+  return s >= 0 && p.steps.data()[s].repeats >= 0 ? p.steps.data()[s].repeats : s;
+}
 
 }  // namespace ebb::inline EBB_ABI

@@ -136,7 +136,7 @@ EBB_COLD vec<work_term> work_of_step(const graph& g, const plan& p, int step) {
   for (int i = n.stores.first; i < n.stores.first + n.stores.count; ++i) move(p.stores[i].buffer, false);
   for (int i = n.reduces.first; i < n.reduces.first + n.reduces.count; ++i) move(p.reduces[i].buffer, false);
   for (int k = 0; k < g.size(); ++k) {
-    if (p.group_of[k] != step) continue;
+    if (p.group_of[k] != step_with_equations(p, step)) continue;
     const op_info& op = g.op(k);
     if (op.what == kind::elementwise) terms.push({g.shape_of(k), {0, 0, op.heavy ? operations_of_heavy : 1}});
     else if (op.what == kind::reduce) terms.push({g.shape_of(g.operand(k, 0)), {0, 0, 1}});

@@ -90,7 +90,7 @@ EBB_COLD std::string to_svg(const graph& g, const plan& p, const std::string& ti
     for (const plan_band& b : p.bands)
       if (b.first <= i && i < b.first + b.count)
         lines.push("steps " + std::to_string(b.first) + " to " + std::to_string(b.first + b.count - 1) + " run together");
-    if (p.blocks.first <= i && i < p.blocks.first + p.blocks.count) lines.push("on blocks of rows, of " + names.extent(p.row_symbol));
+    if (run_with(p.blocks, p.blocks.size(), i) >= 0) lines.push("on blocks of rows, of " + names.extent(p.row_symbol));
     const step_heat h = i < heat.size() ? heat[i] : step_heat{};
     if (!h.text.empty()) lines.push(h.text);
     const int box = d.add("step " + std::to_string(i) + ": " + steps.kind_of(p.steps[i]), lines, svg_drawing::look::box, h.share);
