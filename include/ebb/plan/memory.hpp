@@ -6,8 +6,8 @@
 // if it is a nest that reads the other element by element at the place where it stores. A result's memory is free until the result is
 // written: a temporary there is one array less in the caches. But a temporary must not take it so early that the result can no longer be
 // written over an argument, see exec/alias.hpp. The steps of a band take turns and count as one: a vector that a product reads whole in
-// each turn must outlive the band, even if its last reader reads it element by element. A buffer that all blocks of a run use lives from the
-// first step of the run to the last.
+// each turn must outlive the band, even if its last reader reads it element by element. A buffer that all blocks of a run use lives from
+// the first step of the run to the last.
 //
 // Each buffer gets the first room that it fits into. All is found in a few walks over the steps, because programs have hundreds of results
 // and thousands of temporaries: a room that is free only after some band waits in the list of that band.

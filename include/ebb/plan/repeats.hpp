@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: repeated in later blocks]
-// The gradient of a map has two runs of blocks, see [note: blocks of rows]: its forward and its backward. Both read `x - mu`, which a product
-// multiplies. All of its rows would be written to memory in the first run and read again in the second. So the second run repeats the loop
-// that computes them: a block's rows stay in the cache. Repeated are loops that write one array, and whose few functions are light and read
-// arguments only.
+// The gradient of a map has two runs of blocks, its forward and its backward: see [note: blocks of rows]. Products of both may read the
+// same array, such as `x - mu`. The first run would write all of its rows to memory for the second one. So the second run repeats the loop
+// that computes the array: a block's rows stay in the cache. A loop is repeated if it writes one array, and if its few functions are light
+// and read arguments only.
 #pragma once
 
 #include "../graph/graph.hpp"

@@ -15,8 +15,8 @@
 // The program has a row symbol if
 //   arguments  have it as their first extent or not at all; so do results, and other arrays that are written in blocks and live longer
 //   shapes     have it once, and no other extent is computed from it; nothing is an index along it
-//   it pays    temporaries that live within a block of a run are at least as large as temporaries that it writes and that live longer; twice
-//              as large if it multiplies no rows
+//   it pays    temporaries that live within a block are at least as large as those that the run writes and that live longer, and twice
+//              as large if the run has no product
 #pragma once
 
 #include "../graph/graph.hpp"
@@ -273,7 +273,7 @@ class row_planner {
 
   constexpr void finish() {
     for (int b = 0; b < p_.buffers.size(); ++b)
-      if (p_.buffers[b].is != plan_buffer::role::part || axis_[p_.buffers[b].shape] >= 0) p_.buffers[b].rows = use_[owner_of(p_.buffers, b)];
+      if (plan_buffer& x = p_.buffers[b]; x.is != plan_buffer::role::part || axis_[x.shape] >= 0) x.rows = use_[owner_of(p_.buffers, b)];
     for (nest_reduce& r : p_.reduces) r.continues = written_[r.buffer] % 2 == 1 && axis_[p_.buffers[r.buffer].shape] < 0;
     vec<vec<plan_step>> repeated(runs_.size(), vec<plan_step>{});
     for (const repeat& x : repeats_)
