@@ -39,6 +39,7 @@ struct of_rank : singular {
 /// Source: G. Golub, V. Pereyra, The differentiation of pseudo-inverses (1973).
 struct pinv : of_rank {
   static constexpr std::string_view name = "pinv";
+  static constexpr std::ptrdiff_t scratch(std::ptrdiff_t m, std::ptrdiff_t n) { return singular::scratch(m, n) + count(m, n) * (m + n); }
   static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t*) {
     if (in[0].rank < 2) return refused(420);
     const int last = in[0].rank - 1;
@@ -46,20 +47,30 @@ struct pinv : of_rank {
   }
   template <class T>
   static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {
-    detail::one_sided_jacobi<T> j{};
-    const std::ptrdiff_t m = c.rows, n = c.columns;
-    const bool finite = j.take(c);
-    for (std::ptrdiff_t i = 0; i < n * m; ++i) c.out[i] = finite ? T(0) : std::numeric_limits<T>::quiet_NaN();
-    if (!finite) return -1;
-    j.run();
-    for (std::ptrdiff_t k = 0; k < j.n; ++k) {
-      const T own = j.s[j.number(k)];
-      if (own <= least(c, j.s[j.number(0)])) break;
-      j.normalize(k);
-      const T *const x = j.at(k), *const y = j.v + j.number(k) * j.n, *const left = m >= n ? x : y, *const right = m >= n ? y : x;
-      for (std::ptrdiff_t i = 0; i < n; ++i)
-        for (std::ptrdiff_t l = 0; l < m; ++l) c.out[i * m + l] = lane::fma(right[i] / own, left[l], c.out[i * m + l]);
+    detail::singular_system<T> system(c);
+    const std::ptrdiff_t m = c.rows, n = c.columns, size = system.count();
+    if (!system.solve(true)) {
+      detail::fill_with_nan(n * m, c.out);
+      return -1;
     }
+    // Columns of V, divided by their values, and of U, in rows.
+    T *const right = c.scratch + singular::scratch(m, n), *const left = right + size * n;
+    std::ptrdiff_t rank = 0;
+    for (; rank < size; ++rank) {
+      const T own = system.value(rank);
+      if (own <= least(c, system.value(0))) break;
+      const T *const x = system.long_vector(rank), *const y = system.short_vector(rank);
+      for (std::ptrdiff_t i = 0; i < m; ++i) left[rank * m + i] = (m >= n ? x : y)[i];
+      for (std::ptrdiff_t i = 0; i < n; ++i) right[rank * n + i] = (m >= n ? y : x)[i] / own;
+    }
+    if (!std::is_constant_evaluated()) {
+      kernel::tile::block(n, rank, kernel::matrix<T>{right, 1, n}, left, m, c.out, m, m, false);
+      return -1;
+    }
+    for (std::ptrdiff_t i = 0; i < n * m; ++i) c.out[i] = T(0);
+    for (std::ptrdiff_t k = 0; k < rank; ++k)
+      for (std::ptrdiff_t i = 0; i < n; ++i)
+        for (std::ptrdiff_t l = 0; l < m; ++l) c.out[i * m + l] = lane::fma(right[k * n + i], left[k * m + l], c.out[i * m + l]);
     return -1;
   }
   static constexpr auto pull(auto g, auto a, auto out) {
@@ -79,12 +90,11 @@ struct matrix_rank : of_rank {
   }
   template <class T>
   static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {
-    detail::one_sided_jacobi<T> j{};
-    const bool finite = j.take(c);
+    detail::singular_system<T> system(c);
+    const bool finite = system.solve(false);
     c.out[0] = T(0);
-    if (finite) j.run();
-    for (std::ptrdiff_t k = 0; k < j.n && finite; ++k)
-      if (j.s[k] > least(c, j.s[j.number(0)])) c.out[0] = c.out[0] + 1;
+    for (std::ptrdiff_t k = 0; k < system.count() && finite; ++k)
+      if (system.value(k) > least(c, system.value(0))) c.out[0] = c.out[0] + 1;
     return -1;
   }
 };

@@ -5,143 +5,108 @@
 //   const auto s = svdvals(a);          // the values alone: their gradient is safe where values are equal
 #pragma once
 
-#include "eigen.hpp"
+#include "bidiagonal.hpp"
+#include "one_sided_jacobi.hpp"
 #include "qr.hpp"
 
 #include <tuple>
 
 namespace ebb::inline EBB_ABI::detail {
 
+/// The longest shorter side of a matrix whose singular values are those of Jacobi's method.
+inline constexpr std::ptrdiff_t most_columns_of_jacobi = 6;
+
 /// [note: order of singular values]
-/// The one-sided Jacobi method: the columns x of A, or of A^T if A is wide, are rotated in pairs p < q, row by row, until they are
-/// orthogonal. A rotation is left out if |x(p) x(q)| <= m u |x(p)| |x(q)|, where u is epsilon and m the length of x. The method ends after
-/// a sweep without rotations, or after 60 sweeps; sweeps of small rotations do not end it, since columns that are rounding errors need
-/// them. Values are lengths of columns, sorted in falling order, equal ones in the order of their columns. A column whose value is at most
-/// m u times the largest one is a rounding error: it is orthogonalized twice against the columns before it. If nothing of it is left, the
-/// unit vector of which those columns have the least part takes its place. The first of the largest components of each column of U is
-/// positive. A matrix with a NaN or an infinity gives NaNs.
-/// Large matrices are LAPACK's with the target ebb::lapack: then small values have the error of large ones.
-/// Source: G. Golub, C. Van Loan, Matrix Computations, section 8.6.3; J. Demmel, K. Veselic (1992).
+/// A matrix of up to 6 rows or columns takes Jacobi's method, see [note: order of a one-sided Jacobi method]: each value has its own
+/// digits. Larger ones take [note: order of a bidiagonal form]: the error is that of the largest value. Both have A, or A^T if A is wide.
+/// The first of the largest components of each column of U is positive. A matrix with a NaN or an infinity gives NaNs.
+/// Large matrices are LAPACK's with the target ebb::lapack.
 template <class T>
-struct one_sided_jacobi {
-  std::ptrdiff_t m, n;   // n vectors of m elements, m >= n
-  T *x, *v, *s, *order;  // x: n x m, each row a vector; v: n x n; s: n; order: n
+class singular_system {
+  const matrix_call<T>& call_;
+  std::ptrdiff_t n_, m_;  // the shorter side and the longer one
+  one_sided_jacobi<T> jacobi_{};
+  bidiagonal<T> form_{};
+  T *s_ = nullptr, *order_ = nullptr;
 
-  static constexpr T unit = std::numeric_limits<T>::epsilon();
+  constexpr bool by_jacobi() const { return n_ <= most_columns_of_jacobi; }
+  constexpr std::ptrdiff_t number(std::ptrdiff_t k) const { return static_cast<std::ptrdiff_t>(order_[k]); }
 
+ public:
   static constexpr std::ptrdiff_t scratch(std::ptrdiff_t rows, std::ptrdiff_t columns) {
-    const std::ptrdiff_t n = householder<T>::least(rows, columns);
-    return rows * columns + n * n + 2 * n;
+    const std::ptrdiff_t n = householder<T>::least(rows, columns), m = rows + columns - n;
+    return n <= most_columns_of_jacobi ? one_sided_jacobi<T>::scratch(rows, columns) : bidiagonal<T>::scratch(m, n) + 2 * n;
   }
-  /// Reads the vectors of a matrix; false if it is not finite.
-  constexpr bool take(const matrix_call<T>& c) {
-    const bool tall = c.rows >= c.columns;
-    m = tall ? c.rows : c.columns;
-    n = tall ? c.columns : c.rows;
-    x = c.scratch;
-    v = x + m * n;
-    s = v + n * n;
-    order = s + n;
-    for (std::ptrdiff_t j = 0; j < n; ++j)
-      for (std::ptrdiff_t i = 0; i < m; ++i) x[j * m + i] = tall ? c.a[i * n + j] : c.a[j * m + i];
-    for (std::ptrdiff_t i = 0; i < n * n; ++i) v[i] = T(i % (n + 1) == 0);
-    return all_finite(m * n, x);
+  constexpr explicit singular_system(const matrix_call<T>& c)
+      : call_(c), n_(householder<T>::least(c.rows, c.columns)), m_(c.rows + c.columns - n_) {}
+
+  /// The lengths of vectors, and their number.
+  constexpr std::ptrdiff_t longer() const { return m_; }
+  constexpr std::ptrdiff_t count() const { return n_; }
+
+  /// False if the matrix is not finite.
+  constexpr bool solve(bool with_vectors) {
+    if (!by_jacobi()) return reduce(with_vectors);
+    if (!jacobi_.take(call_)) return false;
+    jacobi_.run();
+    return true;
   }
-  /// Makes the vectors orthogonal, and finds their lengths and their order.
-  constexpr void run() {
-    const T power = power_for(m * n, x), least = static_cast<T>(m) * unit;
-    for (std::ptrdiff_t i = 0; i < m * n && power != 1; ++i) x[i] = x[i] * power;
-    bool turned = true;
-    for (int sweep = 0; sweep < most_sweeps && turned; ++sweep) {
-      turned = false;
-      for (std::ptrdiff_t p = 0; p < n; ++p)
-        for (std::ptrdiff_t q = p + 1; q < n; ++q) {
-          T* const first = x + p * m;
-          T* const second = x + q * m;
-          const T product = dot(first, second), a = dot(first, first), b = dot(second, second);
-          if (product == 0 || lane::abs(product) <= least * (lane::sqrt(a) * lane::sqrt(b))) continue;
-          const auto r = rotation<T>::of(b - a, product);
-          r.turn(m, first, second);
-          r.turn(n, v + p * n, v + q * n);
-          turned = true;
-        }
-    }
-    for (std::ptrdiff_t j = 0; j < n; ++j) s[j] = length(x + j * m) / power;
-    jacobi<T>::sort(n, s, 1, order, true);
+  /// Value number k in falling order.
+  constexpr T value(std::ptrdiff_t k) const { return by_jacobi() ? jacobi_.s[jacobi_.number(k)] : s_[k]; }
+  /// Its vector of as many elements as the longer side. Those before it have been asked for.
+  constexpr const T* long_vector(std::ptrdiff_t k) const {
+    if (!by_jacobi()) return form_.x + number(k) * m_;
+    jacobi_.normalize(k);
+    return jacobi_.at(k);
   }
-  /// Scales vector number k, in falling order of the lengths, to length 1. Those before it have been scaled.
-  constexpr void normalize(std::ptrdiff_t k) const {
-    T* const own = at(k);
-    T size = length(own);
-    divide(own, size > 0 ? size : T(1));
-    if (s[number(k)] > static_cast<T>(m) * unit * s[number(0)]) return;
-    // It is a rounding error: rotations may not have made it orthogonal.
-    if (size > 0) {
-      orthogonalize(k);
-      size = length(own);
-    }
-    if (!(size >= T(0.5))) {
-      // Take the unit vector of which the vectors before have the least part.
-      std::ptrdiff_t best = 0;
-      T least = std::numeric_limits<T>::max();
-      for (std::ptrdiff_t i = 0; i < m; ++i) {
-        T sum = T(0);
-        for (std::ptrdiff_t j = 0; j < k; ++j) sum = lane::fma(at(j)[i], at(j)[i], sum);
-        if (sum < least) {
-          least = sum;
-          best = i;
-        }
-      }
-      for (std::ptrdiff_t i = 0; i < m; ++i) own[i] = T(i == best);
-      orthogonalize(k);
-      size = length(own);
-    }
-    divide(own, size);
+  constexpr const T* short_vector(std::ptrdiff_t k) const {
+    return by_jacobi() ? jacobi_.v + jacobi_.number(k) * n_ : form_.q + number(k) * n_;
   }
-  constexpr std::ptrdiff_t number(std::ptrdiff_t k) const { return static_cast<std::ptrdiff_t>(order[k]); }
-  constexpr T* at(std::ptrdiff_t k) const { return x + number(k) * m; }
 
  private:
-  constexpr void divide(T* a, T by) const {
-    for (std::ptrdiff_t i = 0; i < m; ++i) a[i] = a[i] / by;
-  }
-  constexpr void orthogonalize(std::ptrdiff_t k) const {
-    for (int pass = 0; pass < 2; ++pass)
-      for (std::ptrdiff_t j = 0; j < k; ++j) {
-        const T part = dot(at(j), at(k));
-        for (std::ptrdiff_t i = 0; i < m; ++i) at(k)[i] = lane::fma(-part, at(j)[i], at(k)[i]);
-      }
-  }
-  constexpr T dot(const T* a, const T* b) const {
-    T sum = T(0);
-    for (std::ptrdiff_t i = 0; i < m; ++i) sum = lane::fma(a[i], b[i], sum);
-    return sum;
-  }
-  /// Elements are divided by the largest one before they are squared: so the squares of small columns do not vanish.
-  constexpr T length(const T* a) const {
-    T largest = T(0), sum = T(0);
-    for (std::ptrdiff_t i = 0; i < m; ++i)
-      if (const T size = lane::abs(a[i]); size > largest) largest = size;
-    if (largest == 0) return T(0);
-    for (std::ptrdiff_t i = 0; i < m; ++i) sum = lane::fma(a[i] / largest, a[i] / largest, sum);
-    return largest * lane::sqrt(sum);
+  constexpr bool reduce(bool with_vectors) {
+    const std::ptrdiff_t m = m_, n = n_;
+    form_ = bidiagonal<T>(m, n, call_.scratch);
+    s_ = form_.rest + 2 * m + 8 * n;
+    order_ = s_ + n;
+    T largest = T(0), power = T(1);
+    for (std::ptrdiff_t i = 0; i < m * n; ++i) {
+      const T size = lane::abs(call_.a[i]);
+      if (!(size <= std::numeric_limits<T>::max())) return false;
+      if (size > largest) largest = size;
+    }
+    for (; largest * power >= 2;) power = power / 2;
+    for (; largest * power < 1 && largest > 0 && power < std::numeric_limits<T>::max() / 2;) power = power * 2;
+    if (call_.rows >= call_.columns)
+      for (std::ptrdiff_t i = 0; i < m * n; ++i) form_.x[i] = power * call_.a[i];
+    else
+      for (std::ptrdiff_t i = 0; i < m; ++i)
+        for (std::ptrdiff_t j = 0; j < n; ++j) form_.x[i * n + j] = power * call_.a[j * m + i];
+    form_.reduce();
+    // The factors of reflections are at the beginning of p.
+    bidiagonal_values<T>{n, form_.rest, form_.rest + n}.run(form_.d, form_.f, s_);
+    for (std::ptrdiff_t k = 0; k < n; ++k) s_[k] = s_[k] / power;
+    if (!with_vectors) return true;
+    form_.form();
+    const bool converged = form_.rotate();
+    jacobi<T>::sort(n, form_.d, 1, order_, true);
+    return converged;
   }
 };
 
 /// Row k of the result: s(k), column k of U, column k of V.
 template <class T>
 constexpr void singular_triples(const matrix_call<T>& c) {
-  one_sided_jacobi<T> j{};
-  const bool finite = j.take(c), tall = c.rows >= c.columns;
-  const std::ptrdiff_t row = 1 + c.rows + c.columns;
-  if (!finite) return fill_with_nan(j.n * row, c.out);
-  j.run();
-  for (std::ptrdiff_t k = 0; k < j.n; ++k) {
+  singular_system<T> system(c);
+  const bool tall = c.rows >= c.columns;
+  const std::ptrdiff_t row = 1 + c.rows + c.columns, count = system.count();
+  if (!system.solve(true)) return fill_with_nan(count * row, c.out);
+  for (std::ptrdiff_t k = 0; k < count; ++k) {
     T *const to = c.out + k * row, *const u = to + 1, *const v = u + c.rows;
-    j.normalize(k);
-    to[0] = j.s[j.number(k)];
-    for (std::ptrdiff_t i = 0; i < j.m; ++i) (tall ? u : v)[i] = j.at(k)[i];
-    for (std::ptrdiff_t i = 0; i < j.n; ++i) (tall ? v : u)[i] = j.v[j.number(k) * j.n + i];
+    const T *const long_one = system.long_vector(k), *const short_one = system.short_vector(k);
+    to[0] = system.value(k);
+    for (std::ptrdiff_t i = 0; i < system.longer(); ++i) (tall ? u : v)[i] = long_one[i];
+    for (std::ptrdiff_t i = 0; i < count; ++i) (tall ? v : u)[i] = short_one[i];
     if (points_down(c.rows, u, 1))
       for (std::ptrdiff_t i = 1; i < row; ++i) to[i] = -to[i];
   }
@@ -153,7 +118,7 @@ namespace ebb::inline EBB_ABI::op {
 
 /// The common part of ops on singular values.
 struct singular : own_matrix {
-  static constexpr std::ptrdiff_t scratch(std::ptrdiff_t m, std::ptrdiff_t n) { return detail::one_sided_jacobi<float>::scratch(m, n); }
+  static constexpr std::ptrdiff_t scratch(std::ptrdiff_t m, std::ptrdiff_t n) { return detail::singular_system<float>::scratch(m, n); }
 
  protected:
   static constexpr std::ptrdiff_t count(std::ptrdiff_t m, std::ptrdiff_t n) { return detail::householder<float>::least(m, n); }
@@ -285,10 +250,9 @@ struct svdvals : singular {
   }
   template <class T>
   static constexpr std::ptrdiff_t compute(const matrix_call<T>& c) {
-    detail::one_sided_jacobi<T> j{};
-    const bool finite = j.take(c);
-    if (finite) j.run();
-    for (std::ptrdiff_t k = 0; k < j.n; ++k) c.out[k] = finite ? j.s[j.number(k)] : std::numeric_limits<T>::quiet_NaN();
+    detail::singular_system<T> system(c);
+    const bool finite = system.solve(false);
+    for (std::ptrdiff_t k = 0; k < system.count(); ++k) c.out[k] = finite ? system.value(k) : std::numeric_limits<T>::quiet_NaN();
     return -1;
   }
   static constexpr std::ptrdiff_t large = least_large::svd;
@@ -351,7 +315,7 @@ namespace ebb::inline EBB_ABI {
 /// U f(s) V^T.
 /// Shape: a [..., m, n]: [..., m, k], [..., k], [..., k, n], where k is the smaller of m and n; leading axes are batches.
 /// Dtype: integers give float; bf16 and f16 are computed in float.   Saves: U, s, V.
-/// Error: a few m n u times the largest value, and often of each value. The cost is about 8 sweeps of 8 m k^2 operations.
+/// Error: a few m n u times the largest value; up to 6 rows or columns often of each value.
 template <class A, class... Tag>
 constexpr auto svd(const A& a, Tag...) {
   constexpr std::int64_t flags = detail::matrix_flags<Tag...>(rotations_ignored.flag);
