@@ -64,6 +64,47 @@ TEST_CASE("one small matrix of known extents has the bits of the same matrix in 
   one_or_many<float, 3>(some_of_small_matrices);
 }
 
+/// Axes of static extents keep their order in the first three results: of one row they are copies.
+TEST_CASE("permutations of one row and of several have the elements of the operand, whether they turn static axes or not") {
+  const auto f = [](auto x) {
+    const auto y = x + x;
+    return std::tuple(ebb::permute<1, 0, 2>(y), ebb::permute<1, 2, 0>(y), ebb::permute<0, 1, 2>(y), ebb::permute<2, 0, 1>(y),
+                      ebb::permute<0, 2, 1>(y), ebb::permute<2, 1, 0>(y));
+  };
+  const auto check = [&]<class T>(T, std::size_t rows) {
+    CAPTURE(rows, sizeof(T));
+    using array = ebb::tensor<T, dyn, 3, 4>;
+    const array x = test::random_array<array>(rows + 1, rows);
+    const auto [first, second, third, fourth, fifth, sixth] = ebb::compile(f)(x);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t j = 0; j < 3; ++j)
+        for (std::size_t k = 0; k < 4; ++k) {
+          const T want = x(i, j, k) + x(i, j, k);
+          for (const T got : {first(j, i, k), second(j, k, i), third(i, j, k), fourth(k, i, j), fifth(i, k, j), sixth(k, j, i)})
+            wrong += got != want;
+        }
+    CHECK(wrong == 0);
+  };
+  for (const std::size_t rows : {0u, 1u, 2u, 17u}) {
+    check(0.0, rows);
+    check(0.0f, rows);
+  }
+  // Two axes that are known only at the call, and an axis of one element.
+  const auto two = [](auto x) { return ebb::permute<3, 1, 0, 2>(ebb::exp(x)); };
+  for (const auto& [m, n] : {std::pair<std::size_t, std::size_t>{1, 1}, {1, 3}, {3, 1}, {2, 2}}) {
+    using array = ebb::tensor<float, dyn, 1, dyn, 4>;
+    const array x = test::random_array<array>(m + n, m, n);
+    const auto y = ebb::compile(two)(x);
+    const auto e = ebb::exp(x);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < m; ++i)
+      for (std::size_t j = 0; j < n; ++j)
+        for (std::size_t k = 0; k < 4; ++k) wrong += y(k, 0, i, j) != e(i, 0, j, k);
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("one small matrix of known extents may be in place") {
   using squares = ebb::tensor<double, dyn, 4, 4>;
   const squares a = test::random_array<squares>(3, 1u);

@@ -95,13 +95,17 @@ struct mahalanobis {
     using T = decltype(detail::accepted<op::solve_triangular, promoted<X, L>>());
     if (x.is_refused() || l.is_refused()) return refuse<T>(*x.g, x.is_refused() ? -x.id : -l.id);
     if (x.rank() < 1) return refuse<T>(*x.g, 181);
-    // The vectors are rows: y l^T = x. One factor serves all of them.
-    const bool as_they_are = x.rank() > 1 && l.rank() == 2;
-    const auto rows = as_they_are ? cast_to<T>(x) : view_as(cast_to<T>(x), with_axis(x.extents(), x.rank() - 1, 1));
-    const auto y = solve_triangular<taken_transposed.flag | from_right.flag>::apply(cast_to<T>(l), rows);
-    if (y.is_refused()) return y;
-    const auto squares = sum_over(y * y, std::int64_t{1} << (y.rank() - 1));
-    return as_they_are ? squares : view_as(squares, axes_between(squares.extents(), 0, squares.rank() - 1));
+    // One factor serves all vectors, which are rows: y l^T = x. Else each factor has its own vector, a column: l y = x.
+    const auto y = x.rank() > 1 && l.rank() == 2
+                       ? solve_triangular<taken_transposed.flag | from_right.flag>::apply(cast_to<T>(l), cast_to<T>(x))
+                       : column_of(solve_triangular<0>::apply(cast_to<T>(l), view_as(cast_to<T>(x), with_axis(x.extents(), x.rank(), 1))));
+    return y.is_refused() ? y : sum_over(y * y, std::int64_t{1} << (y.rank() - 1));
+  }
+
+ private:
+  template <class T>
+  static constexpr operand<T> column_of(operand<T> y) {
+    return y.is_refused() ? y : view_as(y, axes_between(y.extents(), 0, y.rank() - 1));
   }
 };
 
