@@ -10,6 +10,7 @@
 #include "graph/splice.hpp"
 #include "graph/loop.hpp"
 #include "graph/custom.hpp"
+#include "graph/box.hpp"
 #include "graph/batch.hpp"
 #include "graph/print.hpp"
 #include "graph/dot.hpp"

@@ -59,6 +59,7 @@
 #include "op/subscript.hpp"
 #include "op/random.hpp"
 #include "op/along.hpp"
+#include "op/box.hpp"
 #include "op/replace.hpp"
 #include "op/recurrence.hpp"
 #include "op/arrange.hpp"

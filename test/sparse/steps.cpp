@@ -226,3 +226,25 @@ TEST_CASE("a pattern with fixed arguments has fewer colors and the same elements
   for (std::size_t k = 0; k < less.size(); ++k) CHECK(values(k) == all(6 * row[k] + less.column[k]));
   CHECK(std::count_if(all.data(), all.data() + 36, [](double v) { return v != 0; }) == 11);
 }
+
+TEST_CASE("boxes at known places depend on their elements, boxes at others on all; a box that is put leaves the others alone") {
+  constexpr auto moved = [](auto x, auto i) { return ebb::dynamic_update_slice(x * x, ebb::dynamic_slice<2>(x, i), i + 2); };
+  static constexpr auto of_row = [](auto k, auto x) { return ebb::dynamic_slice<2>(x, k); };
+  constexpr auto many = [](auto x, auto i) { return ebb::map(of_row, i, ebb::whole(x)); };
+  constexpr auto added = [](auto x, auto i) {
+    return ebb::grad([](auto v, auto k) { return ebb::sum(ebb::square(ebb::dynamic_slice<2>(v, k))); })(x, i);
+  };
+  const tensor<std::int64_t> one(1);
+  CHECK(sets_of<0>(moved, {0, 1}, some(5), one) == "x.... .x... ..x.. .x... ..x..");
+  CHECK(sets_of<0>(many, {0, 1}, some(4), tensor<int, ebb::dyn>{2, 0}) == "..x. ...x x... .x..");
+  constexpr auto put = [](auto x, auto u, auto i) { return ebb::dynamic_update_slice(x, u, i); };
+  CHECK(sets_of<0>(put, {0, 1, 1}, some(3), some(2), one) == "x.. ... ...");
+  CHECK(sets_of<1>(put, {1, 0, 1}, some(3), some(2), one) == ".. x. .x");
+  CHECK(sets_of<0>(added, {0, 1}, some(4), one) == ".... .x.. ..x. ....");
+  // A place that depends on x.
+  constexpr auto read = [](auto x) { return ebb::dynamic_slice<2>(x, ebb::cast<int>(x(0))); };
+  CHECK(sets_of<0>(read, {0}, some(3)) == "xxx xxx");
+  constexpr auto replaced = [](auto x, auto u) { return ebb::dynamic_update_slice(x, u, ebb::cast<int>(x(0))); };
+  CHECK(sets_of<0>(replaced, {0, 1}, some(3), some(2)) == "x.. .x. ..x");
+  CHECK(sets_of<1>(replaced, {0, 0}, some(3), some(2)) == "xx xx xx");
+}

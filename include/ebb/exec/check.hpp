@@ -71,7 +71,8 @@ EBB_ONCE void run_check(const char* call, const index_check& a, const extent_lis
     if (x.volume(a.first, a.last) == 0) [[unlikely]] raise_empty(call, a.op, x);
     return;
   }
-  const std::size_t places = extent_value(a.check.places, symbol);
+  const std::size_t all = extent_value(a.check.places, symbol) + 1, box = extent_value(a.check.box, symbol);
+  const std::size_t places = all > box ? all - box : 0;
   if (a.type == dtype::i32) check_places(call, a, x, static_cast<const std::int32_t*>(data), places, block);
   else check_places(call, a, x, static_cast<const std::int64_t*>(data), places, block);
 }

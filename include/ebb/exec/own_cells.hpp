@@ -9,8 +9,8 @@ namespace ebb::inline EBB_ABI::detail {
 /// The value of equation k of g, from the values of the equations before it. See [note: kernels of their own].
 constexpr cell_array cells_of_own(const graph& g, int k, const vec<cell_array>& values, const std::size_t* symbols) {
   const equation& e = g.eq[k];
-  extent_list given[6];
-  const cell* cells[6] = {};
+  extent_list given[max_rank + 2];
+  const cell* cells[max_rank + 2] = {};
   for (int j = 0; j < e.count; ++j) {
     given[j] = extents_at(g.shape_of(g.operand(k, j)), symbols);
     cells[j] = values[g.operand(k, j)].data();

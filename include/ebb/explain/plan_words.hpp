@@ -12,6 +12,7 @@
 
 #include "formula.hpp"
 
+#include "../graph/box.hpp"
 #include "../graph/loop.hpp"
 #include "../kernel/batch.hpp"
 #include "../op/move.hpp"
@@ -125,7 +126,18 @@ class plan_words {
         if (s.why == copy_reason::none) return name + " writes the zeros around its operand, which is written in place";
         return name + ' ' + along(k) + "copies: " + text_of(s.why);
       }
+      case kind::own:
+        if (is_box(g_.op(k))) return boxes(k);
+        [[fallthrough]];
       default: return name + " of " + extents_.text(operand(0)) + ", a step of its own";
+    }
+  }
+  EBB_COLD std::string boxes(int k) const {
+    const std::string whole = extents_.text(g_.shape_of(whole_of_box(g_, k))), part = extents_.text(g_.shape_of(part_of_box(g_, k)));
+    switch (box_form::of(g_.eq[k].attr).what) {
+      case box_form::reads: return "copies " + part + " out of " + whole + ": a box that begins at an operand";
+      case box_form::adds: return "adds " + part + " into zeros, " + whole + ": a box that begins at an operand";
+      default: return "copies " + whole + ", and writes " + part + " into it: a box that begins at an operand";
     }
   }
   /// The number of arrays that later steps read in the result of a permutation, if it is read in parts only; else 0.

@@ -10,6 +10,7 @@
 // selects. A custom equation stays one, with a batched pull: see [note: custom pulls].
 #pragma once
 
+#include "box.hpp"
 #include "custom.hpp"
 #include "loop.hpp"
 #include "splice.hpp"
@@ -186,6 +187,7 @@ class batching {
   /// theirs.
   constexpr int own(int k) {
     const equation& e = from_.eq[k];
+    if (is_box(*e.op)) return boxes(k);
     const int first = from_.operand(k, 0);
     const int folded = e.op->folds ? e.op->folded(e.attr, from_.shape_of(first).rank) : -1;
     bool folds = folded >= 0;
@@ -199,6 +201,19 @@ class batching {
     const int rows = rows_shape_[e.shape];
     if (!folds) return add(e, rows, range_of(in));
     return e.op->kit->reshape(to_, add(e, to_.intern(merged(to_.shapes[rows])), range_of(in)), rows);
+  }
+  /// Boxes of one array: more numbers, that is all. Else there is one more axis of batches.
+  constexpr int boxes(int k) {
+    equation e = from_.eq[k];
+    const bool of_one = e.attr[0] == 0 && !rows_[from_.operand(k, 0)] && box_form::of(e.attr).what == box_form::reads;
+    if (!of_one) ++e.attr[0];
+    vec<int> in;
+    for (int j = 0; j < e.count; ++j) {
+      const int x = from_.operand(k, j);
+      in.push(of_one && j == 0 ? at_[x] : with_rows(x));
+      if (in.back() < 0) return in.back();
+    }
+    return add(e, rows_shape_[e.shape], range_of(in));
   }
   constexpr shape merged(const shape& s) {
     shape r;

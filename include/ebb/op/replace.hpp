@@ -3,6 +3,7 @@
 #pragma once
 
 #include "along.hpp"
+#include "box.hpp"
 #include "extremum.hpp"
 
 #include <utility>
@@ -72,14 +73,6 @@ struct replaced_part {
   }
 };
 
-/// The places of a box of `count` elements along an axis that begins at a term.
-template <class I>
-constexpr operand<I> places_from(operand<I> start, int count) {
-  shape line;
-  line.push(count);
-  const int number = start.g->intern(start.g->syms.find(line));
-  return index_along<I>(*start.g, number, 0) + ebb::broadcast_to(start, number, 1);
-}
 template <class S>
 inline constexpr bool is_start = false;
 template <class I>
@@ -116,6 +109,10 @@ constexpr std::int64_t known_start(int extent, int count, S start) {
   return -1;
 }
 
+/// The dtype of the numbers at which a box begins: int32 if all are.
+template <class... S>
+using number_of_starts = std::conditional_t<(std::same_as<S, operand<std::int32_t>> && ...), std::int32_t, std::int64_t>;
+
 template <bool Clamped, std::size_t... E>
 struct dynamic_slice {
   static constexpr std::string_view name = "dynamic_slice";
@@ -125,25 +122,33 @@ struct dynamic_slice {
     else {
       if (x.is_refused()) return x;
       if (x.rank() != sizeof...(E)) return refuse<T>(*x.g, 383);
+      using I = number_of_starts<S...>;
+      box_form form;
+      vec<int> numbers;
+      shape to = x.extents();
       int axis = 0;
-      (take_box(x, axis++, static_cast<int>(E), start), ...);
-      return x;
+      (take_axis<I>(x, axis++, static_cast<int>(E), start, form, numbers, to), ...);
+      if (x.is_refused() || numbers.size() == 0) return x;
+      return box_equation<op::box<I, dynamic_slice<false>>, T>(*x.g, x.g->intern(to), x.id, -1, numbers, form);
     }
   }
 
  private:
-  template <class T>
-  static constexpr void take_box(operand<T>& x, int axis, int count, auto start) {
+  template <class I, class T>
+  static constexpr void take_axis(operand<T>& x, int axis, int count, auto start, box_form& form, vec<int>& numbers, shape& to) {
     if (x.is_refused()) return;
     auto from = start_in(*x.g, start);
-    if (from.rank() > 0) x = refuse<T>(*x.g, 382);
+    if (from.is_refused()) x = {x.g, from.id};
+    else if (from.rank() > 0) x = refuse<T>(*x.g, 382);
     else if (x.extent(axis) >= 0 && x.extent(axis) < count) x = refuse<T>(*x.g, 383);
     else if (const auto known = known_start<Clamped>(x.extent(axis), count, start); known >= 0) {
       if (count < x.extent(axis)) x = slice_as(x, {axis, known}, x.g->intern(with_extent(x.extents(), axis, count)));
     } else {
       if constexpr (Clamped) from = start_within(from, x, axis, literal_like(from, count));
-      x = parts_at<dynamic_slice<false>>(x, places_from(from, count), axis);
+      form.axes |= std::int64_t{1} << axis;
+      numbers.push(cast_to<I>(from).id);
     }
+    to.e[axis] = count;
   }
 };
 
@@ -155,49 +160,62 @@ struct dynamic_update_slice {
     using T = promoted<A, B>;
     if constexpr (!(is_start<S> && ...)) return refuse<T>(*a.g, 382);
     else {
-      const auto x = cast_to<T>(a);
-      auto box = cast_to<T>(part);
+      const auto x = cast_to<T>(a), box = cast_to<T>(part);
       if (x.is_refused() || box.is_refused()) return x.is_refused() ? x : box;
       if (x.rank() != sizeof...(S)) return refuse<T>(*a.g, 382);
       if (x.rank() != box.rank()) return refuse<T>(*a.g, 383);
       for (int i = 0; i < x.rank(); ++i)
         if (x.extent(i) >= 0 && box.extent(i) > x.extent(i)) return refuse<T>(*a.g, 383);
-      // The last axis is first: the axes before it then still have the extents of the box.
-      auto inside = cast_to<bool>(literal_like(box, 1));
-      const std::array<int, sizeof...(S)> count = [&] {
-        std::array<int, sizeof...(S)> e{};
-        for (int i = 0; i < box.rank(); ++i) e[static_cast<std::size_t>(i)] = box.extent(i);
-        return e;
-      }();
-      int axis = x.rank();
-      const auto put = [&](auto given) {
-        --axis;
-        auto one = start_in(*a.g, given);
-        using I = typename decltype(one)::value_type;
-        if (one.rank() > 0) box = refuse<T>(*a.g, 382);
-        if (box.is_refused()) return;
-        if (const auto known = known_start<Clamped>(x.extent(axis), count[static_cast<std::size_t>(axis)], given); known >= 0) {
-          if (box.extent(axis) == x.extent(axis)) return;
-          const int wider = a.g->intern(with_extent(box.extents(), axis, x.extent(axis)));
-          inside = place_in(inside, {axis, known}, wider);
-          box = place_in(box, {axis, known}, wider);
-          return;
-        }
-        if constexpr (Clamped) one = start_within(one, x, axis, count_along<I>(part, std::int64_t{1} << axis));
-        const auto at = places_from(one, count[static_cast<std::size_t>(axis)]);
-        inside = parts_summed_at<dynamic_update_slice<false>>(inside, at, axis, x.extent(axis));
-        box = cast_to<T>(parts_summed_at<dynamic_update_slice<false>>(box, at, axis, x.extent(axis)));
-      };
-      in_falling_order(put, start...);
-      return box.is_refused() ? box : emit_on<op::where>({}, inside, box, x);
+      int axis = 0;
+      bool known = true;
+      ((known = known && known_start<Clamped>(x.extent(axis), box.extent(axis), start) >= 0, ++axis), ...);
+      if (known) return at_known(x, box, start...);
+      using I = number_of_starts<S...>;
+      box_form form{box_form::puts};
+      vec<int> numbers;
+      int refused = 0;
+      axis = 0;
+      (add_number<I>(x, box, axis++, start, form, numbers, refused), ...);
+      if (refused < 0) return operand<T>{a.g, refused};
+      return box_equation<op::box_put<I, dynamic_update_slice<false>>, T>(*a.g, x.shape_number(), x.id, box.id, numbers, form);
     }
   }
 
  private:
+  /// At places that tracing knows: a loop reads the box where it lies within zeros.
+  template <class T>
+  static constexpr operand<T> at_known(operand<T> x, operand<T> box, auto... start) {
+    auto inside = cast_to<bool>(literal_like(box, 1));
+    int axis = x.rank();
+    const auto put = [&](auto given) {
+      --axis;
+      if (box.extent(axis) == x.extent(axis)) return;
+      const auto at = known_start<Clamped>(x.extent(axis), box.extent(axis), given);
+      const int wider = x.g->intern(with_extent(box.extents(), axis, x.extent(axis)));
+      inside = place_in(inside, {axis, at}, wider);
+      box = place_in(box, {axis, at}, wider);
+    };
+    in_falling_order(put, start...);  // the axes before one then still have the extents of the box
+    return emit_on<op::where>({}, inside, box, x);
+  }
   static constexpr void in_falling_order(auto&) {}
   static constexpr void in_falling_order(auto& put, auto first, auto... rest) {
     in_falling_order(put, rest...);
     put(first);
+  }
+  template <class I, class T>
+  static constexpr void add_number(operand<T> x, operand<T> box, int axis, auto given, box_form& form, vec<int>& numbers, int& refused) {
+    auto start = start_in(*x.g, given);
+    using S = typename decltype(start)::value_type;
+    if (start.is_refused()) refused = start.id;
+    else if (start.rank() > 0) refused = refuse<T>(*x.g, 382).id;
+    if (refused < 0) return;
+    const auto known = known_start<Clamped>(x.extent(axis), box.extent(axis), given);
+    if (known == 0 && x.extent(axis) == box.extent(axis)) return;
+    if (known >= 0) start = literal_like(start, static_cast<int>(known));
+    else if constexpr (Clamped) start = start_within(start, x, axis, count_along<S>(box, std::int64_t{1} << axis));
+    form.axes |= std::int64_t{1} << axis;
+    numbers.push(cast_to<I>(start).id);
   }
 };
 

@@ -76,11 +76,14 @@ struct erased {
     Op::template row<T>(given, length, y.data(), count, attr);
     for (int i = 0; i < y.size(); ++i) out[i] = to_cell(y[i]);
   }
-  /// The reference of an op with a kernel of its own, on erased elements.
+  /// The reference of an op with a kernel of its own, on erased elements. One that names places gets these as numbers.
   static constexpr void reference(const move_call& c, const cell* const* in, cell* out) {
-    Op::template reference<computed_in<result>>(
-        c, [in](int j, std::size_t i) { return widened(from_cell<T>(in[j][i])); },
-        [out](std::size_t i, auto x) { out[i] = to_cell(narrowed<result>(x)); });
+    const auto element = [in](int j, std::size_t i) { return widened(from_cell<T>(in[j][i])); };
+    const auto put = [out](std::size_t i, auto x) { out[i] = to_cell(narrowed<result>(x)); };
+    if constexpr (requires { typename Op::of_places; }) {
+      using number = typename Op::of_places;
+      Op::template reference<T>(c, element, put, [in](int j, std::size_t i) { return std::int64_t{from_cell<number>(in[j][i])}; });
+    } else Op::template reference<computed_in<result>>(c, element, put);
   }
 
   /// Kind factor: computes each matrix of a batch, in a constant expression or for the tests.

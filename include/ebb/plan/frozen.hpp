@@ -46,7 +46,7 @@ struct plan_size {
     plan_size r;
     for (int k = 0; k < g.size(); ++k) {
       const op_info& op = *eq[k].op;
-      r.checks += op.names_places || op.needs_elements;
+      if (op.names_places || op.needs_elements) r.checks += op.what == kind::own ? eq[k].count : 1;
       if (op.what == kind::input) ++arguments;
       else if (op.what == kind::elementwise) {
         ++r.computes;

@@ -8,6 +8,7 @@
 #include "onto.hpp"
 #include "rows.hpp"
 
+#include "../graph/box.hpp"
 #include "../op/shaping.hpp"
 
 #include <bit>
@@ -364,20 +365,22 @@ class planner {
       if (!known) p_.checks.push({k, -1, g_.eq[g_.operand(k, 0)].shape, 0, -1});
     }
     if (!e.op->names_places) return;
+    if (is_box(*e.op)) return each_number_of_box(g_, k, [&](int j, int places, int box) { plan_check_of(k, j, places, box); });
     const int rows = g_.shape_of(e.op->what == kind::gather ? g_.operand(k, 0) : k).e[axis_of_places(e)];
-    int named = g_.operand(k, e.op->what == kind::broadcast ? 0 : 1);
+    plan_check_of(k, e.op->what == kind::broadcast ? 0 : 1, rows, 1);
+  }
+  /// Operand j of k names places along an axis with the extent `places`, where something with the extent `box` begins.
+  EBB_COLD constexpr void plan_check_of(int k, int j, int places, int box) {
+    int named = g_.operand(k, j);
     const int origin = origin_of_places(named);
     if (g_.op(origin).what == kind::input) named = origin;
     const int buffer = buffer_of(named);
     for (const plan_check& c : p_.checks)
-      if (c.buffer == buffer && c.places == rows) return;
-    p_.checks.push({k, buffer, g_.eq[named].shape, rows, p_.group_of[fused_.shown(g_, named)]});
+      if (c.buffer == buffer && c.places == places && c.box == box) return;
+    p_.checks.push({k, buffer, g_.eq[named].shape, places, p_.group_of[fused_.shown(g_, named)], box});
   }
   constexpr int axis_of_places(const equation& e) const {
-    if (e.op->what != kind::broadcast) return static_cast<int>(e.attr[0]);
-    int axis = 0;
-    while (!(e.attr[0] >> axis & 1)) ++axis;
-    return axis;
+    return e.op->what == kind::broadcast ? std::countr_zero(static_cast<std::uint64_t>(e.attr[0])) : static_cast<int>(e.attr[0]);
   }
 
   const graph& g_;

@@ -19,7 +19,7 @@
 //              as large if the run has no product
 #pragma once
 
-#include "../graph/graph.hpp"
+#include "../graph/box.hpp"
 #include "../op/move.hpp"
 #include "../tensor/product_order.hpp"
 #include "repeats.hpp"
@@ -153,6 +153,7 @@ class row_planner {
       case kind::move: return apart_if(e.op->family == family_of<op::permute> || (e.attr[0] & 15) != own);
       case kind::gather: return apart_if(own < e.attr[0] || (axis(x) < 0 && axis(g_.operand(k, 1)) >= 0));
       case kind::scatter: return apart_if(own < e.attr[0]);
+      case kind::own: return apart_if(is_box(*e.op) && keeps_boxes(k, own));
       default: return way::across;
     }
   }
@@ -162,6 +163,13 @@ class row_planner {
   constexpr bool is_row_by_row(int k) const {
     const bool by_rows = (g_.eq[k].attr[0] & (in_lanes | left_transposed)) == in_lanes;
     return by_rows && g_.shape_of(k).rank == 2 && axis(k) == 0 && axis(g_.operand(k, 1)) < 0;
+  }
+
+  /// Whether the axis `own` of k, an equation about boxes, is a batch, or one along which all boxes are read from one array.
+  constexpr bool keeps_boxes(int k, int own) const {
+    const box_form f = box_form::of(g_.eq[k].attr);
+    const bool one_array = f.what == box_form::reads && axis(g_.operand(k, 0)) < 0;
+    return own < f.own || (one_array && own < g_.shape_of(g_.operand(k, 1)).rank);
   }
 
   /// The equation whose memory is read to get k; -1: none.

@@ -139,6 +139,7 @@ struct plan_check {
   int shape = -1;     // of these integers, or of the reduced array
   int places = 0;     // the extent along which they are places: a number or a symbol
   int after = -1;     // the step that computes them; -1: they are an argument, looked at before the first step
+  int box = 1;        // the extent of what begins at a place, and has to fit
 };
 
 struct plan {

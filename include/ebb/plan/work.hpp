@@ -87,7 +87,7 @@ EBB_COLD void push_work_of_whole(vec<work_term>& terms, const graph& g, const pl
   const shape& result = g.shape_of(k);
   if (e.op->what == kind::loop) return;
   if (e.op->what == kind::move) return push_work_of_move(terms, g, p, s);
-  const bool is_rows = e.op->what == kind::gather;
+  const bool is_rows = e.op->what == kind::gather || (is_box(*e.op) && part_of_box(g, k) == k);
   if (is_rows) terms.push({result, {bytes_of_element(g.op(g.operand(k, 0)).result), 0, 0}});
   for (int j = is_rows ? 1 : 0; j < e.count; ++j)
     if (!is_read_before(p, s, j)) terms.push({shape_in_memory(g, p, s, j), {bytes_of_element(g.op(g.operand(k, j)).result), 0, 0}});

@@ -191,9 +191,14 @@ class dependence_finder {
         const extent_list x = extents(g_.operand(k, 0));
         return by_blocks(k, n, x.volume(0, x.rank - 2), e.count);
       }
+      case kind::own:
+        if (is_box(*e.op)) return boxes(k, n);
+        [[fallthrough]];
       default: return by_blocks(k, n, 1, e.count);
     }
   }
+  /// Boxes that begin at operands: see sparse/steps.hpp.
+  constexpr element_sets boxes(int k, std::size_t n);
   constexpr element_sets elementwise(int k, std::size_t n) {
     const equation& e = g_.eq[k];
     if (chooses(k)) {

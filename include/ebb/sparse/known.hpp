@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../exec/evaluate.hpp"
+#include "../graph/box.hpp"
 #include "../op/compare.hpp"
 #include "../pass/prune.hpp"
 
@@ -86,7 +87,8 @@ class known_values {
     for (int k = 0; k < g.size(); ++k)
       for (int j = 0; j < g.eq[k].count; ++j) {
         const int x = g.operand(k, j);
-        const bool is_place = j == 1 && (g.op(k).what == kind::gather || g.op(k).what == kind::scatter);
+        const bool is_row = j == 1 && (g.op(k).what == kind::gather || g.op(k).what == kind::scatter);
+        const bool is_place = is_row || (is_box(g.op(k)) && j >= box_form::of(g.eq[k].attr).first());
         const bool chooses = j == 0 && g.op(k).family == family_of<op::where>;
         const bool may_be_zero = !flags_.of[at(k)] && is_real_dtype(g.op(x).result) && g.op(x).what != kind::literal;
         const bool enters = g.op(k).what == kind::loop || g.op(k).what == kind::custom;
