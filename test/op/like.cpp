@@ -134,9 +134,41 @@ TEST_CASE("one_hot marks indices along any new axis, in any dtype") {
   both([](auto x) { return ebb::one_hot<2, double>(x(0, 0)); }, i, ebb::tensor<double, 2>{1, 0});
   both([](auto x) { return ebb::one_hot<4, 0>(x); }, ebb::tensor<std::int64_t, dyn>{}, ebb::tensor<std::int64_t, 4, 0>{});
   CHECK_THROWS_WITH((ebb::one_hot<2, 0>(i)), Catch::Contains("one_hot") && Catch::Contains("is 2, and there are 2 classes"));
+  const auto wide = [](auto x) { return ebb::one_hot<40>(x); };
+  const ebb::tensor<std::int64_t, dyn> far{3, std::int64_t{1} << 32};  // compared in 32 bits, checked in 64
+  CHECK_THROWS_WITH(wide(far), Catch::Contains("number 1 of the indices of shape [2] is 4294967296, and there are 40 classes"));
+  const auto marks = ebb::compile(wide)(ebb::tensor<std::int64_t, dyn>{39, 0, 17});
+  for (std::size_t k = 0; k < 120; ++k) CHECK(marks(k / 40, k % 40) == (k == 39 || k == 40 || k == 97));
   // A choice of rows with a gradient: the dtype is that of the weights, without a cast.
   const auto f = [](auto w, auto x) { return ebb::sum(ebb::one_hot<2, 0, double>(x) * w * w); };
   CHECK(ebb::all_equal(ebb::grad(f)(ebb::tensor<double, 2>{3, 5}, ebb::tensor<int, 2>{1, 0}), ebb::tensor<double, 2>{6, 10}));
+}
+
+TEMPLATE_TEST_CASE("numbers of elements counted in the dtype of a cast are those of integers", "", float, double, ebb::bf16, std::int32_t) {
+  using T = TestType;
+  const auto check = []<std::size_t N>(std::integral_constant<std::size_t, N>) {
+    const ebb::tensor<float, 3, N> fixed{};
+    const ebb::tensor<float, dyn, dyn> free(fixed);
+    const auto f = [](auto x) {
+      return std::tuple(ebb::cast<T>(ebb::arange_like<1>(x)), ebb::cast<T>(ebb::arange_like<0>(x)), ebb::cast<T>(ebb::iota<1>(x)));
+    };
+    const auto same = [](const auto& r) {
+      const auto& [columns, rows, line] = r;
+      for (std::size_t i = 0; i < 3; ++i)
+        for (std::size_t j = 0; j < N; ++j) {
+          const auto counted = [](std::size_t k) { return static_cast<T>(static_cast<float>(k)); };
+          REQUIRE(columns(i, j) == counted(j));
+          REQUIRE(rows(i, j) == counted(i));
+          REQUIRE(line(j) == counted(j));
+        }
+    };
+    same(ebb::compile(f)(fixed));
+    same(ebb::compile(f)(free));
+  };
+  check(std::integral_constant<std::size_t, 1>{});
+  check(std::integral_constant<std::size_t, 7>{});
+  check(std::integral_constant<std::size_t, 64>{});
+  check(std::integral_constant<std::size_t, 131>{});
 }
 
 TEST_CASE("reshape_like takes the extents of another array") {

@@ -51,6 +51,7 @@ constexpr auto is_large = [](auto v) { return ebb::sum(v) > 1; };
 /// Each element is mixed with the one before it.
 constexpr auto mix = [](auto v) { return 0.5 * v + 0.1 * ebb::concat<0>(ebb::slice<0, 0, 1>(v), ebb::slice<0, 0, -1>(v)); };
 constexpr auto halved = [](auto v) { return 0.5 * v; };
+constexpr auto two_from = [](auto k, auto x) { return ebb::dynamic_slice<2>(x, k); };
 
 }  // namespace
 
@@ -229,8 +230,7 @@ TEST_CASE("a pattern with fixed arguments has fewer colors and the same elements
 
 TEST_CASE("boxes at known places depend on their elements, boxes at others on all; a box that is put leaves the others alone") {
   constexpr auto moved = [](auto x, auto i) { return ebb::dynamic_update_slice(x * x, ebb::dynamic_slice<2>(x, i), i + 2); };
-  static constexpr auto of_row = [](auto k, auto x) { return ebb::dynamic_slice<2>(x, k); };
-  constexpr auto many = [](auto x, auto i) { return ebb::map(of_row, i, ebb::whole(x)); };
+  constexpr auto many = [](auto x, auto i) { return ebb::map(two_from, i, ebb::whole(x)); };
   constexpr auto added = [](auto x, auto i) {
     return ebb::grad([](auto v, auto k) { return ebb::sum(ebb::square(ebb::dynamic_slice<2>(v, k))); })(x, i);
   };

@@ -76,11 +76,13 @@ struct box_call {
   }
   /// Calls f(from, to), the first elements of a box in the whole array and in the array of boxes. number(j, i): where box i begins.
   constexpr void each_box(auto&& number, auto&& f) const {
-    for (std::size_t i = 0; i < batches * each; ++i) {
-      auto from = static_cast<std::ptrdiff_t>(i / each * whole);
-      for (int j = 0; j < numbers; ++j) from += static_cast<std::ptrdiff_t>(number(j, i)) * step[j];
-      f(from, static_cast<std::ptrdiff_t>(i * part));
-    }
+    std::size_t i = 0;
+    for (std::size_t batch = 0; batch < batches; ++batch)
+      for (const std::size_t end = i + each; i < end; ++i) {
+        auto from = static_cast<std::ptrdiff_t>(batch * whole);
+        for (int j = 0; j < numbers; ++j) from += static_cast<std::ptrdiff_t>(number(j, i)) * step[j];
+        f(from, static_cast<std::ptrdiff_t>(i * part));
+      }
   }
   /// Calls f(from, to, n) for the rows of a box: n adjacent elements.
   constexpr void each_row(auto&& f) const {

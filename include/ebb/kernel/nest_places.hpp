@@ -53,17 +53,20 @@ struct nest_places {
       detail::local_slots<n.slots[0], n.slots[1], n.slots[2], n.slots[3], n.slots[4], n.slots[5], n.slots[6]>;
   using reduces = std::make_integer_sequence<int, n.reduces.count>;
 
-  /// The number of indices of loop L if that is static, else -1.
+  /// The number of indices of loop L in all bands if that is static, else -1.
   template <int L>
-  static constexpr std::ptrdiff_t known_extent = [] {
+  static constexpr std::ptrdiff_t longest = [] {
     std::ptrdiff_t r = 1;
     for (int a = n.axis[L]; a < n.axis[L + 1]; ++a) {
       const int e = P::shape_at(n.shape).e[a];
-      if (e < 0 || n.banded) return std::ptrdiff_t{-1};
+      if (e < 0) return std::ptrdiff_t{-1};
       r *= e;
     }
     return r;
   }();
+  /// The number of indices of loop L if that is static, else -1.
+  template <int L>
+  static constexpr std::ptrdiff_t known_extent = n.banded ? std::ptrdiff_t{-1} : longest<L>;
   /// The elements between two indices of loop L, for a load or store that lies in another array with rows apart: see [note: rows apart].
   template <int View, int L>
   static constexpr auto elements_apart = P::plan.views[static_cast<std::size_t>(View)].along[L];

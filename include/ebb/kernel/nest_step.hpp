@@ -51,8 +51,11 @@ struct nest_step : nest_places<P, Number> {
     if constexpr (e.source == nest_load::from::literal) to = lanes<T>::all(from_cell<T>(e.bits));
     else if constexpr (e.source == nest_load::from::index) {
       if constexpr (e.along >> inner & 1) {
-        // A double holds each index that memory has room for; counting in integers of eight bytes may need conversions one by one.
-        using Index = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, T, double>;
+        // A double holds each index that memory has room for, a float those of short rows; counting in integers of eight bytes may need
+        // conversions one by one.
+        constexpr bool is_short = places::template longest<inner> > 0 && places::template longest<inner> <= 1 << 24;
+        using real = std::conditional_t<std::is_same_v<T, float> && is_short, float, double>;
+        using Index = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, T, real>;
         const auto first = static_cast<std::ptrdiff_t>(p.index[inner] + j - part.lane());  // below 0 where a row begins within lanes
         to = convert<T>(lanes<Index>::all(static_cast<Index>(first)) + lane_index<Index>());
       } else {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "gather.hpp"
+#include "axes.hpp"
 #include "whole.hpp"
 
 #include "../graph/box.hpp"
@@ -94,6 +94,11 @@ struct box_sum : boxed<I, F> {
     boxed<I, F>::each_box(c, k, [&](std::ptrdiff_t from, std::ptrdiff_t to) {
       T* const out = static_cast<T*>(c.out) + from;
       const T* const x = static_cast<const T*>(c.in[0]) + to;
+      if (k.part == 1) {  // zeros that have just been written are slow to read
+        const auto before = k.each == 1 ? ebb::detail::computed_in<T>(0) : ebb::detail::widened(*out);
+        *out = ebb::detail::narrowed<T>(before + ebb::detail::widened(*x));
+        return;
+      }
       k.each_row([=](std::ptrdiff_t i, std::ptrdiff_t q, std::ptrdiff_t n) EBB_LAMBDA {
         constexpr std::size_t first[] = {0};
         kernel::add_rows(out + i, x + q, first, 1, static_cast<std::size_t>(n));

@@ -93,6 +93,13 @@ namespace functions {
 template <class To>
 struct cast {
   static constexpr auto apply(auto x) { return cast_to<To>(x); }
+  /// Numbers of elements are counted in To: no integer of 64 bits is converted.
+  template <std::integral I>
+    requires(std::floating_point<To> && !std::same_as<I, bool>)
+  static constexpr operand<To> apply(operand<I> x) {
+    const bool counts = !x.is_refused() && x.g->op(x.id).what == kind::index;
+    return counts ? index_along<To>(*x.g, x.shape_number(), static_cast<int>(x.attribute(0))) : cast_to<To>(x);
+  }
 };
 
 }  // namespace functions

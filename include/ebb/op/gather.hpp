@@ -91,13 +91,15 @@ struct places : op_base {
 namespace ebb::inline EBB_ABI {
 
 /// Inside rules of F: an array of shape `in` that is true at the index along `axis` given by `indices`, which have its other axes.
-template <class F, index_element I>
+/// It compares numbers of dtype Compared, which holds all indices along the axis.
+template <class F, class Compared = void, index_element I>
 constexpr operand<bool> marked(operand<I> indices, const shape& in, int axis) {
+  using J = std::conditional_t<std::is_void_v<Compared>, I, Compared>;
   graph& g = *indices.g;
   if (indices.is_refused() || !g.syms.unify(indices.extents(), without_axes(in, std::int64_t{1} << axis))) return refuse<bool>(g, 115);
   const int number = g.intern(g.syms.find(in));
   const operand<I> named{&g, emit_as<op::places<F>, I>(g, number, {indices.id}, {std::int64_t{1} << axis})};
-  return emit_on<op::equal>({}, operand<I>{&g, emit_as<op::index, I>(g, number, {}, {axis})}, named);
+  return emit_on<op::equal>({}, operand<J>{&g, emit_as<op::index, J>(g, number, {}, {axis})}, cast_to<J>(named));
 }
 
 namespace functions {
@@ -110,7 +112,7 @@ struct take {
   }
 };
 
-template <int Classes, int Axis, class To>
+template <int Classes, int Axis, class To, class Compared = std::int32_t>
 struct one_hot {
   template <class I>
   static constexpr operand<To> apply(operand<I> indices) {
@@ -119,7 +121,7 @@ struct one_hot {
       if (indices.is_refused()) return {indices.g, indices.id};
       const int rank = indices.rank() + 1, axis = axis_of(Axis, rank);
       if (!has_axis(axis, rank) || rank > max_rank) return refuse<To>(*indices.g, 103);
-      return cast_to<To>(marked<one_hot<Classes, -1, std::int64_t>>(indices, with_axis(indices.extents(), axis, Classes), axis));
+      return cast_to<To>(marked<one_hot<Classes, -1, std::int64_t>, Compared>(indices, with_axis(indices.extents(), axis, Classes), axis));
     }
   }
 };
