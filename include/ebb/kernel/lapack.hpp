@@ -37,8 +37,8 @@ template <class T>
 inline constexpr bool has = linked && (std::same_as<T, float> || std::same_as<T, double>);
 
 /// The least number of rows of a large matrix; of a product, the least of its three extents. ebb's own kernels take less time below: their
-/// products and eliminations are fast, so that LAPACK pays late there, with its threads. Eigenvalues and singular values of up to 32 rows
-/// are ebb's since its methods find small values more accurately. Beyond `most` rows, sizes of LAPACK's scratch would be no int.
+/// products and eliminations are fast, so that LAPACK pays late there, with its threads. Beyond `most` rows, sizes of LAPACK's scratch
+/// would be no int.
 struct large {
   static constexpr std::ptrdiff_t product = 512, elimination = 512, inverse = 256;
   static constexpr std::ptrdiff_t cholesky = 32, triangle = 32, qr = 32, eigen = 33, svd = 33, most = 20000;

@@ -109,29 +109,12 @@ struct bidiagonal {
   }
 
  private:
-  static constexpr T least = std::numeric_limits<T>::digits > 24 ? static_cast<T>(0x1p-600) : T(0x1p-80);
+  static constexpr T least = least_square<T>;
 
   struct angles {
     T *right_c, *right_s, *left_c, *left_s;
   };
-  struct angle {
-    T c, s, size;
-
-    /// The rotation that turns (a, b) into (size, 0).
-    static constexpr angle of(T a, T b) {
-      T power = T(1);
-      if (lane::fma(a, a, b * b) < least) {
-        const T largest = larger(lane::abs(a), lane::abs(b));
-        if (largest == 0) return {T(1), T(0), T(0)};
-        power = 1 / lane::sqrt(least);
-        if (largest * power < lane::sqrt(least)) return {T(1), T(0), a};
-        a = a * power;
-        b = b * power;
-      }
-      const T length = lane::sqrt(lane::fma(a, a, b * b)), inverse = 1 / length;
-      return {a * inverse, b * inverse, length / power};
-    }
-  };
+  using angle = detail::angle<T>;
   static constexpr T larger(T a, T b) { return a > b ? a : b; }
 
   constexpr void step_with_shift(std::ptrdiff_t first, std::ptrdiff_t last, const angles& a) const {

@@ -75,11 +75,28 @@ constexpr bool points_down(std::ptrdiff_t n, const T* x, std::ptrdiff_t step) {
     }
   return down;
 }
+/// The power of 2 that brings the largest of n numbers into [1, 2).
+template <class T>
+constexpr T power_to_one(std::ptrdiff_t n, const T* a) {
+  T largest = T(0), power = T(1);
+  for (std::ptrdiff_t i = 0; i < n; ++i)
+    if (const T size = lane::abs(a[i]); size > largest) largest = size;
+  for (; largest * power >= 2;) power = power / 2;
+  for (; largest * power < 1 && largest > 0 && power < std::numeric_limits<T>::max() / 2;) power = power * 2;
+  return power;
+}
+template <class T>
+constexpr void fill_eigen_with_nan(std::ptrdiff_t n, T* w, std::ptrdiff_t step, T* to, std::ptrdiff_t row) {
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    w[i * step] = std::numeric_limits<T>::quiet_NaN();
+    for (std::ptrdiff_t j = 0; j < n && to; ++j) to[i * row + j] = w[i * step];
+  }
+}
 inline constexpr int most_sweeps = 60;
-inline constexpr std::ptrdiff_t most_rows_of_jacobi = 32;
+inline constexpr std::ptrdiff_t most_rows_of_jacobi = 6;
 
 /// [note: order of eigenvalues]
-/// For more than 32 rows see [note: order of large eigenproblems]. Smaller matrices take the cyclic Jacobi method on the lower triangle,
+/// For more than 6 rows see [note: order of large eigenproblems]. Smaller matrices take the cyclic Jacobi method on the lower triangle,
 /// mirrored: it rotates rows and columns (p, q), p < q, row by row, and leaves out a rotation if |a(p, q)|^2 <= u^2 |a(p, p) a(q, q)|. It
 /// ends after a sweep without a tangent above u = epsilon, or after 60 sweeps: quadratic convergence needs about 8. Values are sorted in
 /// rising order, equal ones in the order of their columns. The first of the largest components of a vector is positive, so that all
@@ -127,40 +144,43 @@ struct jacobi {
   }
 };
 
+constexpr std::ptrdiff_t scratch_of_eigen(std::ptrdiff_t n) {
+  return n <= most_rows_of_jacobi ? 2 * n * n + n : tridiagonal<float>::scratch(n) + n;
+}
 /// Writes the values of one matrix to `w`, `step` apart, and its vectors as columns to `to`, in rows `row` apart, unless `to` is nullptr.
-/// scratch: 2 n n + n.
+/// scratch: scratch_of_eigen(n).
 template <class T>
 constexpr void symmetric_eigen(const matrix_call<T>& c, T* w, std::ptrdiff_t step, T* to = nullptr, std::ptrdiff_t row = 0) {
   const std::ptrdiff_t n = c.rows;
-  T *const a = c.scratch, *const v = a + n * n, *const order = v + n * n;
+  const bool small = n <= most_rows_of_jacobi;
+  T *const a = c.scratch, *const v = a + n * n, *const order = small ? v + n * n : a + tridiagonal<T>::scratch(n);
   for (std::ptrdiff_t i = 0; i < n; ++i)
-    for (std::ptrdiff_t j = 0; j <= i; ++j) {
-      a[i * n + j] = a[j * n + i] = c.a[i * n + j];
-      v[i * n + j] = v[j * n + i] = T(i == j);
-    }
-  if (!all_finite(n * n, a)) {
-    for (std::ptrdiff_t i = 0; i < n; ++i) {
-      w[i * step] = std::numeric_limits<T>::quiet_NaN();
-      for (std::ptrdiff_t j = 0; j < n && to; ++j) to[i * row + j] = w[i * step];
-    }
-    return;
-  }
-  const T power = power_for(n * n, a);
-  for (std::ptrdiff_t i = 0; i < n * n && power != 1; ++i) a[i] = a[i] * power;
-  // The values, their distance in memory, and the rows that are vectors.
-  const T *values = a, *rows = v;
+    for (std::ptrdiff_t j = 0; j <= i; ++j) a[i * n + j] = a[j * n + i] = c.a[i * n + j];
+  if (!all_finite(n * n, a)) return fill_eigen_with_nan(n, w, step, to, row);
+  T power = small ? power_for(n * n, a) : T(1);
+  const T *values = a, *rows = v;  // the values of the vectors in `rows`, `apart` apart
   std::ptrdiff_t apart = n + 1;
-  if (n <= most_rows_of_jacobi) jacobi<T>{n, a, to ? v : nullptr}.run();
-  else {
-    tridiagonal<T>{n, a, v, v + n}.run(to != nullptr);
-    values = v;
+  if (small) {
+    for (std::ptrdiff_t i = 0; i < n * n; ++i) v[i] = T(i % (n + 1) == 0);
+    for (std::ptrdiff_t i = 0; i < n * n && power != 1; ++i) a[i] = a[i] * power;
+    jacobi<T>{n, a, to ? v : nullptr}.run();
+  } else {
+    const tridiagonal<T> form(n, a);
+    power = power_to_one(n * n, a);
+    for (std::ptrdiff_t i = 0; i < n * n; ++i) a[i] = a[i] * power;
+    form.reduce();
+    form.bisect(order);
+    for (std::ptrdiff_t k = 0; k < n; ++k) w[k * step] = order[k] / power;
+    if (!to) return;
+    if (!form.find_vectors()) return fill_eigen_with_nan(n, w, step, to, row);
+    values = form.d;
     rows = a;
     apart = 1;
   }
   jacobi<T>::sort(n, values, apart, order);
   for (std::ptrdiff_t k = 0; k < n; ++k) {
     const auto from = static_cast<std::ptrdiff_t>(order[k]);
-    w[k * step] = values[from * apart] / power;
+    if (small) w[k * step] = values[from * apart] / power;
     if (!to) continue;
     const T* const vector = rows + from * n;
     const bool down = points_down(n, vector, 1);
@@ -174,7 +194,7 @@ namespace ebb::inline EBB_ABI::op {
 
 /// The common part of eigh and eigvalsh. attr 1: the flag of rotations_ignored, or 0.
 struct symmetric_eigen : own_matrix {
-  static constexpr std::ptrdiff_t scratch(std::ptrdiff_t n, std::ptrdiff_t) { return 2 * n * n + n; }
+  static constexpr std::ptrdiff_t scratch(std::ptrdiff_t n, std::ptrdiff_t) { return detail::scratch_of_eigen(n); }
   static constexpr std::ptrdiff_t large = least_large::eigen;
   template <class T>
   static constexpr std::ptrdiff_t large_scratch(std::ptrdiff_t n, std::ptrdiff_t) {
@@ -317,7 +337,7 @@ namespace ebb::inline EBB_ABI {
 /// that are equal up to rounding (epsilon times the sum of all magnitudes) have no gradient: that is right for a loss that depends on the
 /// space of equal values and not on the vectors in it. It is wrong for v f(w) v^T, whose derivative along these rotations is f'(w).
 /// Shape: a [..., n, n]: [..., n], [..., n, n].   Dtype: integers give float; bf16 and f16 are computed in float.   Saves: w, v.
-/// Error: a few n u times the largest magnitude; up to 32 rows often a few n u of each value.
+/// Error: a few n u times the largest magnitude; up to 6 rows often a few n u of each value.
 template <class A, class... Tag>
 constexpr auto eigh(A&& a, Tag...) {
   constexpr std::int64_t flags = detail::matrix_flags<Tag...>(rotations_ignored.flag);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <type_traits>
 
 namespace ebb::inline EBB_ABI::detail {
@@ -111,6 +112,30 @@ struct reflection {
         (part(J), ...);
       }
     }(std::make_integer_sequence<int, Registers ? Registers : 1>{});
+  }
+};
+
+/// The least sum of squares whose root has all digits, for elements that are not much larger than 1.
+template <class T>
+inline constexpr T least_square = std::numeric_limits<T>::digits > 24 ? static_cast<T>(0x1p-600) : T(0x1p-80);
+
+/// The rotation that turns (a, b) into (size, 0). If both are tiny, it is none.
+template <class T>
+struct angle {
+  T c, s, size;
+
+  static constexpr angle of(T a, T b) {
+    constexpr T least = least_square<T>, up = 1 / (std::numeric_limits<T>::digits > 24 ? static_cast<T>(0x1p-300) : T(0x1p-40));
+    T power = T(1);
+    if (lane::fma(a, a, b * b) < least) {
+      a = a * up;
+      b = b * up;
+      power = up;
+    }
+    const T square = lane::fma(a, a, b * b);
+    if (square < least) return {T(1), T(0), a / power};
+    const T length = lane::sqrt(square), inverse = 1 / length;
+    return {a * inverse, b * inverse, length / power};
   }
 };
 

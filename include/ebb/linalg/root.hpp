@@ -12,7 +12,7 @@ struct eigenbasis {
   std::ptrdiff_t n;
   T *w, *v, *half;
 
-  static constexpr std::ptrdiff_t scratch(std::ptrdiff_t n) { return 4 * n * n + 2 * n; }
+  static constexpr std::ptrdiff_t scratch(std::ptrdiff_t n) { return 2 * n * n + n + scratch_of_eigen(n); }
   constexpr eigenbasis(std::ptrdiff_t size, const T* a, T* memory) : n(size), w(memory), v(w + n), half(v + n * n) {
     symmetric_eigen<T>({.rows = n, .columns = n, .a = a, .scratch = half + n * n}, w, 1, v, n);
   }
@@ -69,15 +69,15 @@ struct matrix_sqrt : own_matrix {
       if (lane::abs(basis.w[i]) > largest) largest = lane::abs(basis.w[i]);
     for (std::ptrdiff_t i = 0; i < n; ++i)
       if (basis.w[i] < -static_cast<T>(n) * std::numeric_limits<T>::epsilon() * largest) return i;
+    T *const scaled = basis.half, *const turned = scaled + n * n;
     for (std::ptrdiff_t i = 0; i < n; ++i)
-      for (std::ptrdiff_t j = 0; j <= i; ++j) {
-        T sum = T(0);
-        for (std::ptrdiff_t k = 0; k < n; ++k) {
-          const T w = basis.w[k] < 0 ? T(0) : basis.w[k];
-          sum = lane::fma(basis.v[i * n + k] * lane::sqrt(w), basis.v[j * n + k], sum);
-        }
-        c.out[i * n + j] = c.out[j * n + i] = sum;
+      for (std::ptrdiff_t k = 0; k < n; ++k) {
+        scaled[i * n + k] = basis.v[i * n + k] * lane::sqrt(basis.w[k] < 0 ? T(0) : basis.w[k]);
+        turned[k * n + i] = basis.v[i * n + k];
       }
+    detail::multiply_squares(n, scaled, false, turned, false, c.out);
+    for (std::ptrdiff_t i = 0; i < n; ++i)
+      for (std::ptrdiff_t j = 0; j < i; ++j) c.out[j * n + i] = c.out[i * n + j];
     return -1;
   }
   static std::string complaint(std::ptrdiff_t) { return "has a negative eigenvalue"; }

@@ -69,14 +69,8 @@ class singular_system {
     form_ = bidiagonal<T>(m, n, call_.scratch);
     s_ = form_.rest + 2 * m + 8 * n;
     order_ = s_ + n;
-    T largest = T(0), power = T(1);
-    for (std::ptrdiff_t i = 0; i < m * n; ++i) {
-      const T size = lane::abs(call_.a[i]);
-      if (!(size <= std::numeric_limits<T>::max())) return false;
-      if (size > largest) largest = size;
-    }
-    for (; largest * power >= 2;) power = power / 2;
-    for (; largest * power < 1 && largest > 0 && power < std::numeric_limits<T>::max() / 2;) power = power * 2;
+    if (!all_finite(m * n, call_.a)) return false;
+    const T power = power_to_one(m * n, call_.a);
     if (call_.rows >= call_.columns)
       for (std::ptrdiff_t i = 0; i < m * n; ++i) form_.x[i] = power * call_.a[i];
     else

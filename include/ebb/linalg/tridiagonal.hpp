@@ -1,163 +1,200 @@
-// ebb/linalg/tridiagonal.hpp — eigenvalues and eigenvectors of large symmetric matrices by the QL method.
+// ebb/linalg/tridiagonal.hpp — eigenvalues and eigenvectors of larger symmetric matrices, from a tridiagonal form.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "../num/lane.hpp"
+#include "../kernel/lanes.hpp"
+#include "../kernel/solve.hpp"
+#include "reflection.hpp"
 
 #include <cstddef>
 #include <limits>
+#include <type_traits>
 
 namespace ebb::inline EBB_ABI::detail {
 
 /// [note: order of large eigenproblems]
-/// Reflections bring a symmetric matrix into tridiagonal form, the last row first. QL steps with implicit shifts find its eigenvalues,
-/// place after place; each step is a sequence of rotations. An element e beside the diagonal counts as 0 if it is at most epsilon times the
-/// largest |d| + |e| of a row so far. That is less work than the Jacobi method, but small eigenvalues have the absolute error of large
-/// ones.
-/// Source: H. Bowdler, R. Martin, C. Reinsch, J. Wilkinson, Handbook for Automatic Computation II (1971), tred2 and tql2.
+/// The matrix is multiplied by the power of 2 that brings its largest element into [1, 2). Reflections bring it into tridiagonal form, the
+/// first row first: see [note: order of reflections in lanes]. With z = tau A v and w = z - tau (z v) / 2 v, the rest A becomes
+/// A - v w^T - w v^T. If each e beside the diagonal is at most epsilon / 8 times the norm, the values are the elements d of the diagonal.
+/// Else each value is bisected by itself, between bounds of all: the number of values below x is that of negative pivots of the form minus
+/// x. So the steps of all values are the same arithmetic, and fill lanes; there are as many as T has digits and two more.
+/// Vectors are those of QR steps with Wilkinson's shift; an e of at most epsilon times the norm counts as 0. That is less work than the
+/// Jacobi method, but small eigenvalues have the absolute error of large ones.
+/// Source: G. Golub, C. Van Loan, Matrix Computations, sections 8.3 and 8.4.1.
 template <class T>
 struct tridiagonal {
   std::ptrdiff_t n;
-  T *v, *d, *e;  // v: n x n, the matrix, then its vectors as rows; d: the eigenvalues; e: the elements beside the diagonal
+  T *a, *v;         // n x n each: the matrix, then its vectors as rows; room
+  T *d, *e, *rest;  // n, n; scratch of 3 n elements
 
   static constexpr T unit = std::numeric_limits<T>::epsilon();
 
-  constexpr void run(bool with_vectors) const {
-    reduce();
-    if (with_vectors) accumulate();
-    else
-      for (std::ptrdiff_t i = 0; i < n; ++i) d[i] = at(i, i);
-    for (std::ptrdiff_t i = 1; i < n; ++i) e[i - 1] = e[i];
-    e[n - 1] = T(0);
-    // Below the smallest normal number, rotations would lose digits.
-    T shift = T(0), size = std::numeric_limits<T>::min() / unit;
-    for (std::ptrdiff_t l = 0; l < n; ++l) {
-      const T own = lane::abs(d[l]) + lane::abs(e[l]);
-      if (own > size) size = own;
-      std::ptrdiff_t m = l;
-      while (lane::abs(e[m]) > unit * size) ++m;
-      for (int step = 0; m > l && step < 60; ++step) {
-        shift = shift + ql_step(l, m, with_vectors);
-        if (lane::abs(e[l]) <= unit * size) break;
-      }
-      // Not converged: NaN, not a number that looks right.
-      d[l] = m == l || lane::abs(e[l]) <= unit * size ? d[l] + shift : std::numeric_limits<T>::quiet_NaN();
-      e[l] = T(0);
+  static constexpr std::ptrdiff_t scratch(std::ptrdiff_t n) { return 2 * n * n + 5 * n; }
+  constexpr tridiagonal(std::ptrdiff_t rows, T* from)
+      : n(rows), a(from), v(a + n * n), d(v + n * n), e(d + n), rest(e + n) {}
+
+  /// The form of a: d and e. Row j of a becomes reflection j; the factors tau are at the beginning of rest.
+  constexpr void reduce() const {
+    T *const tau = rest, *const w = tau + n;
+    for (std::ptrdiff_t j = 0; j + 1 < n; ++j) {
+      const std::ptrdiff_t after = n - j - 1;
+      T *const corner = a + j * (n + 1), *const own = corner + 1, *const below = own + n;
+      d[j] = *corner;
+      tau[j] = reflection<T>::of(after, own, e[j], least_square<T>);
+      if (tau[j] == 0) continue;
+      reflection<T>::times(after, after, below, n, own, w);
+      reflection<T>::scale(after, w, tau[j]);
+      const T part = tau[j] * reflection<T>::dot(after, w, own) / 2;
+      for (std::ptrdiff_t i = 0; i < after; ++i) w[i] = lane::fma(-part, own[i], w[i]);
+      reflection<T>::template subtract<true>(after, after, below, n, own, w, w, own);
     }
+    d[n - 1] = a[n * n - 1];
+    e[n - 1] = T(0);
+  }
+  /// Replaces a by vectors as rows, and d by their values in any order. False if it does not converge.
+  constexpr bool find_vectors() const {
+    form();
+    T norm = T(0);
+    for (std::ptrdiff_t i = 0; i < n; ++i) norm = larger(norm, larger(lane::abs(d[i]), lane::abs(e[i])));
+    const T negligible = unit * norm;
+    for (std::ptrdiff_t last = n - 1, step = 0; last > 0;) {
+      if (lane::abs(e[last - 1]) <= negligible) {
+        --last;
+        step = 0;
+        continue;
+      }
+      std::ptrdiff_t first = last - 1;
+      while (first > 0 && lane::abs(e[first - 1]) > negligible) --first;
+      if (++step > 60) return false;
+      qr_step(first, last, rest, rest + n);
+      rotations<T>{rest, rest + n}.turn(last - first + 1, n, a + first * n);
+    }
+    return true;
+  }
+  /// The values of d and e in rising order.
+  constexpr void bisect(T* values) const {
+    T norm = T(0), beside = T(0), bound = T(0);
+    T* const squares = rest + 2 * n;
+    for (std::ptrdiff_t i = 0; i < n; ++i) {
+      const T own = lane::abs(d[i]), after = lane::abs(e[i]), before = i > 0 ? lane::abs(e[i - 1]) : T(0);
+      norm = larger(norm, own);
+      beside = larger(beside, after);
+      bound = larger(bound, own + (before + after));
+      squares[i] = e[i] * e[i];
+    }
+    if (beside <= unit / 8 * norm) return sort(values);
+    bound = bound * (1 + 8 * unit);
+    std::ptrdiff_t k = 0;
+    if (!std::is_constant_evaluated()) {
+      constexpr std::ptrdiff_t size = lane_count;
+      if constexpr (target_has::registers == 32)
+        for (; k + 2 * size < n; k += 4 * size) bisect<lanes<T>, 4>(k, bound, values);
+      for (; k + size < n; k += 2 * size) bisect<lanes<T>, 2>(k, bound, values);
+      for (; k < n; k += size) bisect<lanes<T>, 1>(k, bound, values);
+      return;
+    }
+    for (; k < n; ++k) bisect<T, 1>(k, bound, values);
   }
 
  private:
-  /// Element (k, j): columns are contiguous.
-  constexpr T& at(std::ptrdiff_t k, std::ptrdiff_t j) const { return v[j * n + k]; }
-  /// The root of x^2 + y^2, without the squares of small numbers: graded matrices have numbers whose squares vanish.
-  static constexpr T length(T x, T y) {
-    const T a = lane::abs(x), b = lane::abs(y), large = a > b ? a : b;
-    if (large == 0) return T(0);
-    const T part = (a > b ? b : a) / large;
-    return large * lane::sqrt(lane::fma(part, part, T(1)));
-  }
+  static constexpr T larger(T x, T y) { return x > y ? x : y; }
 
-  constexpr void reduce() const {
-    for (std::ptrdiff_t j = 0; j < n; ++j) d[j] = at(n - 1, j);
-    e[0] = T(0);
-    for (std::ptrdiff_t i = n - 1; i > 0; --i) {
-      T scale = T(0), h = T(0);
-      for (std::ptrdiff_t k = 0; k < i; ++k) scale = scale + lane::abs(d[k]);
-      if (scale == 0) {
-        e[i] = d[i - 1];
-        for (std::ptrdiff_t j = 0; j < i; ++j) {
-          d[j] = at(i - 1, j);
-          at(i, j) = at(j, i) = T(0);
-        }
-        d[i] = T(0);
-        continue;
-      }
-      for (std::ptrdiff_t k = 0; k < i; ++k) {
-        d[k] = d[k] / scale;
-        h = lane::fma(d[k], d[k], h);
-      }
-      const T last = d[i - 1], root = last > 0 ? -lane::sqrt(h) : lane::sqrt(h);
-      e[i] = scale * root;
-      h = lane::fma(-last, root, h);
-      d[i - 1] = last - root;
-      for (std::ptrdiff_t j = 0; j < i; ++j) e[j] = T(0);
-      for (std::ptrdiff_t j = 0; j < i; ++j) {
-        const T f = at(j, i) = d[j];
-        T g = lane::fma(at(j, j), f, e[j]);
-        for (std::ptrdiff_t k = j + 1; k < i; ++k) {
-          g = lane::fma(at(k, j), d[k], g);
-          e[k] = lane::fma(at(k, j), f, e[k]);
-        }
-        e[j] = g;
-      }
-      T f = T(0);
-      for (std::ptrdiff_t j = 0; j < i; ++j) {
-        e[j] = e[j] / h;
-        f = lane::fma(e[j], d[j], f);
-      }
-      const T half = f / (h + h);
-      for (std::ptrdiff_t j = 0; j < i; ++j) e[j] = lane::fma(-half, d[j], e[j]);
-      for (std::ptrdiff_t j = 0; j < i; ++j) {
-        const T x = d[j], y = e[j];
-        for (std::ptrdiff_t k = j; k < i; ++k) at(k, j) = at(k, j) - lane::fma(x, e[k], y * d[k]);
-        d[j] = at(i - 1, j);
-        at(i, j) = T(0);
-      }
-      d[i] = h;
+  /// The product of the reflections, transposed, in a.
+  constexpr void form() const {
+    T *const tau = rest, *const sums = tau + n;
+    for (std::ptrdiff_t i = 0; i < n * n; ++i) v[i] = T(0);
+    v[n * n - 1] = T(1);
+    for (std::ptrdiff_t j = n - 2; j >= 0; --j) {
+      v[j * (n + 1)] = T(1);
+      reflection<T>::apply(n - j - 1, n - j - 1, tau[j], a + j * (n + 1) + 1, v + (j + 1) * (n + 1), n, sums);
+    }
+    if (!std::is_constant_evaluated()) return kernel::elimination::turn(a, n, v, n, n, n);
+    for (std::ptrdiff_t i = 0; i < n * n; ++i) a[i % n * n + i / n] = v[i];
+  }
+  /// One step on rows [first, last]; the cosines and sines of its rotations.
+  constexpr void qr_step(std::ptrdiff_t first, std::ptrdiff_t last, T* c, T* s) const {
+    const T half = (d[last - 1] - d[last]) / 2, beside = e[last - 1], size = lane::sqrt(lane::fma(half, half, beside * beside));
+    const T shift = d[last] - beside * (beside / (half + (half < 0 ? -size : size)));
+    T x = d[first] - shift, z = e[first];
+    for (std::ptrdiff_t i = first, k = 0; i < last; ++i, ++k) {
+      const auto r = angle<T>::of(x, z);
+      c[k] = r.c;
+      s[k] = r.s;
+      if (i > first) e[i - 1] = r.size;
+      const T own = d[i], off = e[i], next = d[i + 1];
+      const T w = lane::fma(r.c, own, r.s * off), y = lane::fma(r.c, off, r.s * next);
+      d[i] = lane::fma(r.c, w, r.s * y);
+      e[i] = lane::fma(r.c, y, -(r.s * w));
+      d[i + 1] = lane::fma(r.c, lane::fma(r.c, next, -(r.s * off)), -(r.s * lane::fma(r.c, off, -(r.s * own))));
+      if (i + 1 == last) break;
+      x = e[i];
+      z = r.s * e[i + 1];
+      e[i + 1] = r.c * e[i + 1];
     }
   }
-  /// The product of the reflections, and the diagonal in d.
-  constexpr void accumulate() const {
-    for (std::ptrdiff_t i = 0; i < n - 1; ++i) {
-      at(n - 1, i) = at(i, i);
-      at(i, i) = T(1);
-      const T h = d[i + 1];
-      if (h != 0) {
-        for (std::ptrdiff_t k = 0; k <= i; ++k) d[k] = at(k, i + 1) / h;
-        for (std::ptrdiff_t j = 0; j <= i; ++j) {
-          T g = T(0);
-          for (std::ptrdiff_t k = 0; k <= i; ++k) g = lane::fma(at(k, i + 1), at(k, j), g);
-          for (std::ptrdiff_t k = 0; k <= i; ++k) at(k, j) = lane::fma(-g, d[k], at(k, j));
-        }
-      }
-      for (std::ptrdiff_t k = 0; k <= i; ++k) at(k, i + 1) = T(0);
+  constexpr void sort(T* values) const {
+    for (std::ptrdiff_t i = 0; i < n; ++i) {
+      std::ptrdiff_t at = i;
+      for (; at > 0 && values[at - 1] > d[i]; --at) values[at] = values[at - 1];
+      values[at] = d[i];
     }
-    for (std::ptrdiff_t j = 0; j < n; ++j) {
-      d[j] = at(n - 1, j);
-      at(n - 1, j) = T(0);
-    }
-    at(n - 1, n - 1) = T(1);
   }
-  /// One step on rows [l, m]; the result is its shift.
-  constexpr T ql_step(std::ptrdiff_t l, std::ptrdiff_t m, bool with_vectors) const {
-    const T first = d[l], q = (d[l + 1] - first) / (2 * e[l]), r = q < 0 ? -length(q, T(1)) : length(q, T(1));
-    d[l] = e[l] / (q + r);
-    d[l + 1] = e[l] * (q + r);
-    const T next = d[l + 1], shift = first - d[l], beside = e[l + 1];
-    for (std::ptrdiff_t i = l + 2; i < n; ++i) d[i] = d[i] - shift;
-    T p = d[m], c = T(1), c2 = c, c3 = c, s = T(0), s2 = s;
-    for (std::ptrdiff_t i = m - 1; i >= l; --i) {
-      c3 = c2;
-      c2 = c;
-      s2 = s;
-      const T g = c * e[i], h = c * p, size = length(p, e[i]);
-      e[i + 1] = s * size;
-      s = size > 0 ? e[i] / size : T(0);
-      c = size > 0 ? p / size : T(1);
-      p = lane::fma(c, d[i], -(s * g));
-      d[i + 1] = lane::fma(s, lane::fma(c, g, s * d[i]), h);
-      if (!with_vectors) continue;
-      T *const x = v + i * n, *const y = x + n;
-      for (std::ptrdiff_t k = 0; k < n; ++k) {
-        const T old = y[k];
-        y[k] = lane::fma(s, x[k], c * old);
-        x[k] = lane::fma(c, x[k], -(s * old));
+  template <class V>
+  static constexpr V first_lanes() {
+    if constexpr (lane::scalar<V>) return V(0);
+    else return lane_index<T>();
+  }
+  /// numbers: how many values are below x.
+  template <class V, int Groups>
+  constexpr void count(const V (&x)[Groups], V (&numbers)[Groups]) const {
+    constexpr T least_pivot = std::numeric_limits<T>::digits > 24 ? static_cast<T>(0x1p-900) : T(0x1p-80);
+    [&]<int... G>(std::integer_sequence<int, G...>) EBB_LAMBDA {
+      const V least = lane::all<V>(least_pivot), one = lane::all<V>(1), none = lane::all<V>(0);
+      V part_of_last[] = {(x[G] - x[G])...}, sum[] = {(x[G] - x[G])...};
+      for (std::ptrdiff_t i = 0; i < n; ++i) {
+        const V own = lane::all<V>(d[i]), square = lane::all<V>(rest[2 * n + i]);
+        const V steepest = lane::all<V>(-rest[2 * n + i] * (1 / least_pivot));
+        const auto next = [&](int g) EBB_LAMBDA {
+          const V pivot = (own - x[g]) - part_of_last[g];
+          V quotient = steepest;
+          if constexpr (lane::scalar<V>) {
+            if (!(lane::abs(pivot) < least)) quotient = square / pivot;
+          } else quotient = lane::select(lane::abs(pivot) < least, steepest, square / pivot);
+          sum[g] = sum[g] + lane::select(pivot < least, one, none);
+          part_of_last[g] = quotient;
+        };
+        (next(G), ...);
       }
-    }
-    p = -s * s2 * c3 * beside * e[l] / next;
-    e[l] = s * p;
-    d[l] = c * p;
-    return shift;
+      ((numbers[G] = sum[G]), ...);
+    }(std::make_integer_sequence<int, Groups>{});
+  }
+  /// Values k, k + 1, ...: one for each lane of each group.
+  template <class V, int Groups>
+  constexpr void bisect(std::ptrdiff_t k, T bound, T* values) const {
+    constexpr int size = lane::scalar<V> ? 1 : lane_count;
+    [&]<int... G>(std::integer_sequence<int, G...>) EBB_LAMBDA {
+      const V half = lane::all<V>(T(0.5)), most = lane::all<V>(bound);
+      const V smaller[] = {(lane::all<V>(static_cast<T>(k + G * size)) + first_lanes<V>())...};
+      V low[] = {((smaller[G] - smaller[G]) - most)...}, high[] = {(low[G] + (most + most))...}, x[Groups], numbers[Groups];
+      for (int step = 0; step <= std::numeric_limits<T>::digits + 1; ++step) {
+        ((x[G] = half * (low[G] + high[G])), ...);
+        count<V, Groups>(x, numbers);
+        const auto halve = [&](int g) EBB_LAMBDA {
+          const auto above = numbers[g] > smaller[g];
+          high[g] = lane::select(above, x[g], high[g]);
+          low[g] = lane::select(above, low[g], x[g]);
+        };
+        (halve(G), ...);
+      }
+      const auto put = [&](int g) EBB_LAMBDA {
+        const V found = half * (low[g] + high[g]);
+        T* const to = values + k + g * size;
+        if constexpr (lane::scalar<V>) *to = found;
+        else if (const std::ptrdiff_t left = n - k - g * size; left >= size) found.store(to);
+        else if (left > 0) found.store(to, static_cast<int>(left));
+      };
+      (put(G), ...);
+    }(std::make_integer_sequence<int, Groups>{});
   }
 };
 
