@@ -26,5 +26,8 @@
 #include "nn/pool_op.hpp"
 #include "nn/pool.hpp"
 #include "nn/weight_norm.hpp"
+#include "nn/resample.hpp"
+#include "nn/resample_back.hpp"
+#include "nn/resize_op.hpp"
 #include "nn/resize.hpp"
 #include "nn/grid.hpp"

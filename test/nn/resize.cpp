@@ -97,6 +97,20 @@ TEST_CASE("cubic upsampling follows Keys' kernel, for more and fewer elements, a
   for (std::size_t i = 0; i < 4; ++i) CHECK(bend.data()[i] == Approx(want.data()[i]).margin(1e-6));
 }
 
+TEST_CASE("upsampling of narrow floats, in maps, and of axes without elements") {
+  // A gradient of 300 equal parts: sums in bf16 would stop at 256.
+  const auto ones = ebb::grad([](auto x) { return ebb::sum(ebb::cast<float>(ebb::upsample_nearest<300>(x))); });
+  CHECK(static_cast<float>(ones(ebb::tensor<ebb::bf16, 1>{ebb::bf16(2.0f)})[0]) == 300);
+  const auto x = test::random_array<resized_image>(3, 4, 5, 6);
+  const auto f = [](auto a) { return ebb::upsample_cubic<9, 7>(a); };
+  CHECK(test::same_bits(ebb::map(f, x), f(x)));
+  CHECK(test::same_bits(ebb::map(ebb::grad([](auto a) { return ebb::sum(ebb::square(ebb::upsample_linear<9, 7>(a))); }), x),
+                        ebb::grad([](auto a) { return ebb::sum(ebb::square(ebb::upsample_linear<9, 7>(a))); })(x)));
+  CHECK(ebb::upsample_linear<3, 4>(resized_image(0, 2, 2)).size() == 0);  // no images
+  CHECK(!test::raised([] { ebb::upsample_linear<3, 4>(resized_image(2, 0, 2)); }).empty());
+  CHECK(!test::raised([] { ebb::upsample_nearest<3>(resized_image(2, 2, 0)); }).empty());
+}
+
 TEST_CASE("pixel_unshuffle is the inverse of pixel_shuffle; both in maps, and refused") {
   const auto x = test::random_array<resized_image>(2, 18, 2, 5);
   const auto y = ebb::pixel_shuffle<3>(x);

@@ -253,6 +253,25 @@ EBB_INLINE V in_order(V x) {
   return x;
 }
 
+/// Lane i is lane index[i] of x, which has elements of 4 or 8 bytes.
+template <class T>
+EBB_INLINE vector<T> permuted(vector<T> x, vector<int_of<T>> index) {
+#if defined(__AVX512F__)
+  const auto lanes_of_x = reinterpret_cast<__m512i>(x), from = reinterpret_cast<__m512i>(index);
+  if constexpr (sizeof(T) == 4) return reinterpret_cast<vector<T>>(_mm512_maskz_permutexvar_epi32(0xffff, from, lanes_of_x));
+  else return reinterpret_cast<vector<T>>(_mm512_maskz_permutexvar_epi64(0xff, from, lanes_of_x));
+#elif defined(__AVX2__)
+  // Elements of 8 bytes are pairs of floats.
+  auto pairs = reinterpret_cast<__m256i>(index);
+  if constexpr (sizeof(T) == 8) pairs = reinterpret_cast<__m256i>(2 * index | (2 * index + 1) << 32);
+  return reinterpret_cast<vector<T>>(_mm256_permutevar8x32_ps(reinterpret_cast<__m256>(x), pairs));
+#else
+  vector<T> r{};
+  for (int i = 0; i < count_of<T>; ++i) r[i] = x[index[i]];
+  return r;
+#endif
+}
+
 /// An arbitrary value: nothing is computed.
 template <class V>
 EBB_INLINE V any_value() {

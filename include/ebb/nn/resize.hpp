@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "../op/along.hpp"
-#include "../op/exponential.hpp"
-#include "../op/extremum.hpp"
-#include "../op/operators.hpp"
-#include "../op/remainder.hpp"
+#include "resize_op.hpp"
+
+#include "../op/axes.hpp"
 #include "../op/shape.hpp"
 
 namespace ebb::inline EBB_ABI {
@@ -24,8 +22,6 @@ inline constexpr align_corners_tag align_corners{};
 
 namespace functions {
 
-enum class sampling { nearest, exact, linear, corners, cubic, cubic_corners };
-constexpr bool takes_elements(sampling how) { return how == sampling::nearest || how == sampling::exact; }
 constexpr std::string_view name_of(sampling how) {
   if (takes_elements(how)) return how == sampling::nearest ? "upsample_nearest" : "upsample_nearest_exact";
   return how == sampling::linear || how == sampling::corners ? "upsample_linear" : "upsample_cubic";
@@ -42,69 +38,18 @@ struct upsample {
     if (given.is_refused()) return refuse<T>(g, -given.id);
     constexpr int axes = sizeof...(E);
     if (axes == 0 || given.rank() < axes || ((E < 1) || ...)) return refuse<T>(g, 457);
-    int axis = given.rank() - axes;
-    if constexpr (takes_elements(How)) {
-      operand<T> x = given;
-      ((x = nearest(x, axis++, E)), ...);
-      return x;
-    } else {
-      auto x = cast_to<detail::computed_in<T>>(given);
-      ((x = between(x, axis++, E)), ...);
-      return cast_to<T>(x);
+    const int lead = given.rank() - axes;
+    for (int i = lead; i < given.rank(); ++i) {
+      if (given.extent(i) == 0) return refuse<T>(g, 457);
+      g.syms.derive(extent_rule::difference, given.extent(i), 1);  // the call requires that there is an element
     }
-  }
-
- private:
-  using integers = operand<std::int64_t>;
-  static constexpr integers quotient(integers a, std::int64_t b) { return emit_on<op::floor_divide>({}, a, literal_like(a, b)); }
-  /// The extent of an axis for each of `size` elements.
-  template <class T>
-  static constexpr std::pair<integers, integers> indices(operand<T> x, int axis, int size) {
-    shape s;
-    s.push(size);
-    const integers i = index_along<std::int64_t>(*x.g, x.g->intern(s), 0);
-    return {i, repeat(count_along<std::int64_t>(x, std::int64_t{1} << axis), i, 1)};
-  }
-  template <class T>
-  static constexpr operand<T> nearest(operand<T> x, int axis, int size) {
-    const auto [i, extent] = indices(x, axis, size);
-    if constexpr (How == sampling::nearest) return parts_at<take>(x, quotient(i * extent, size), axis);
-    else return parts_at<take>(x, quotient((2 * i + 1) * extent, 2 * std::int64_t{size}), axis);
-  }
-  template <class T>
-  static constexpr operand<T> between(operand<T> x, int axis, int size) {
-    constexpr bool corners = How == sampling::corners || How == sampling::cubic_corners;
-    const auto [i, extent] = indices(x, axis, size);
-    const std::int64_t parts = corners ? size > 1 ? size - 1 : 1 : 2 * std::int64_t{size};
-    const integers zero = literal_like(i, 0), last = extent - 1;
-    integers at = corners ? i * last : (2 * i + 1) * extent - size;
-    if (How == sampling::linear) at = emit_on<op::maximum>({}, at, zero);
-    const integers first = quotient(at, parts);
-    const auto share = cast_to<T>(at - parts * first) / static_cast<double>(parts);
-    /// The elements that are `shift` places after the first; beyond the edge those at the edge.
-    const auto elements = [&](int shift) {
-      integers place = shift == 0 ? first : first + shift;
-      if (shift > 0 || How != sampling::linear) place = emit_on<op::minimum>({}, place, last);
-      if (shift < 1 && How == sampling::cubic) place = emit_on<op::maximum>({}, place, zero);
-      if (shift < 0 && How == sampling::cubic_corners) place = emit_on<op::maximum>({}, place, zero);
-      return parts_at<take>(x, place, axis);
-    };
-    const auto a = elements(0);
-    if (a.is_refused()) return a;
-    const auto along = [&](auto weight) { return repeat(weight, a, axis_run(0, a.rank()) & ~(std::int64_t{1} << axis)); };
-    if constexpr (How == sampling::linear || How == sampling::corners) {
-      const auto weight = along(share);
-      return (1 - weight) * a + weight * elements(1);
-    } else {
-      // The kernel of Keys: sharp * t (1 - t)^2 for the element before a, ((sharp + 2) t - (sharp + 3)) t^2 + 1 for a, and the same
-      // from the other side.
-      constexpr double sharp = -0.75;
-      const auto rest = 1 - share;
-      const auto outer = [](auto t, auto u) { return sharp * t * u * u; };
-      const auto inner = [](auto t) { return ((sharp + 2) * t - (sharp + 3)) * t * t + 1; };
-      return along(outer(share, rest)) * elements(-1) + along(inner(share)) * a + along(inner(rest)) * elements(1) +
-             along(outer(rest, share)) * elements(2);
-    }
+    shape r = axes_between(given.extents(), 0, lead);
+    (r.push(E), ...);
+    using Wide = std::conditional_t<takes_elements(How), T, detail::computed_in<T>>;
+    constexpr int taps = takes_elements(How) ? 1 : How == sampling::linear || How == sampling::corners ? 2 : 4;
+    const operand<Wide> x = cast_to<Wide>(given);
+    const attributes attr{static_cast<std::int64_t>(How), axes};
+    return cast_to<T>(operand<Wide>{&g, emit_as<op::resample<taps>, Wide>(g, g.intern(g.syms.find(r)), {x.id}, attr)});
   }
 };
 
