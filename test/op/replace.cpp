@@ -182,6 +182,48 @@ TEST_CASE("a box whose start tracing knows is a slice: it needs no numbers; othe
   CHECK(test::says(test::raised([&] { static_cast<void>(ebb::compile(bad)(x)); }), {"ebb::", "is 3, and there are 3 places"}));
 }
 
+/// Long rows are copied, others are chosen element by element.
+TEMPLATE_TEST_CASE("placed and add_at on long rows: bits, derivatives, map, errors", "", double, float, ebb::bf16) {
+  using T = TestType;
+  const auto wide = [](T e) { return static_cast<double>(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(e)); };
+  ebb::tensor<T, 4, 70> x{};
+  ebb::tensor<T, 4, 30> u{};
+  ebb::tensor<T, 2, 70> v{};
+  for (std::size_t k = 0; k < x.size(); ++k) x.mutable_data()[k] = static_cast<T>(static_cast<float>(k % 23) - 11);
+  for (std::size_t k = 0; k < u.size(); ++k) u.mutable_data()[k] = static_cast<T>(static_cast<float>(k % 7) - 3);
+  for (std::size_t k = 0; k < v.size(); ++k) v.mutable_data()[k] = static_cast<T>(static_cast<float>(k % 5) - 2);
+  x.at(0, 0) = u.at(0, 0) = static_cast<T>(-0.0f);
+  x.at(3, 69) = v.at(1, 0) = static_cast<T>(std::numeric_limits<float>::quiet_NaN());
+  const auto columns = [](auto a, auto b) { return ebb::placed<1, 8, 38>(a, b); };
+  const auto rows = [](auto a, auto b) { return ebb::placed<0, 2>(a, b); };
+  const auto added = [](auto a, auto b) { return ebb::add_at<-1, 40>(a, b); };
+  auto of_columns = x, of_rows = x, of_added = x;
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t j = 0; j < 30; ++j) {
+      of_columns.at(i, 8 + j) = u(i, j);
+      of_added.at(i, 40 + j) = static_cast<T>(static_cast<float>(wide(x(i, 40 + j)) + wide(u(i, j))));
+    }
+  for (std::size_t k = 0; k < v.size(); ++k) of_rows.at(2 + k / 70, k % 70) = v(k / 70, k % 70);
+  using any = ebb::tensor<T, dyn, dyn>;
+  const auto bits = [](const auto& a, const auto& b) { CHECK(ebb::same_bits(any(a), any(b))); };
+  bits(columns(x, u), of_columns);
+  bits(columns(any(x), any(u)), of_columns);
+  bits(rows(x, v), of_rows);
+  bits(rows(any(x), any(v)), of_rows);
+  bits(added(x, u), of_added);
+  bits(added(any(x), any(u)), of_added);
+  constexpr auto of_row = [](auto a, auto b) { return ebb::placed<0, 8, 38>(a, b); };
+  const auto each = ebb::map(of_row, ebb::tensor<T, dyn, 70>(x), ebb::tensor<T, dyn, 30>(u));
+  CHECK(ebb::all_equal(ebb::slice<0, 0, 3>(each), ebb::slice<0, 0, 3>(ebb::tensor<T, dyn, 70>(of_columns))));
+  // u gets the slope there, x that of the others.
+  const auto total = [](auto a, auto b) { return ebb::sum(3 * ebb::placed<1, 8, 38>(a, b) + ebb::add_at<1, 40>(a, b)); };
+  const auto [dx, du] = ebb::grad<0, 1>(total)(x, u);
+  for (std::size_t k = 0; k < 280; ++k) CHECK(wide(dx(k / 70, k % 70)) == (k % 70 >= 8 && k % 70 < 38 ? 1 : 4));
+  for (std::size_t k = 0; k < 120; ++k) CHECK(wide(du(k / 30, k % 30)) == 4);
+  CHECK(test::says(test::raised([&] { static_cast<void>(ebb::placed<1, 60, 90>(any(x), any(u))); }), {"ebb::placed<1, 60, 90>"}));
+  bits(ebb::placed<1, 70>(any(x), any(4, 0)), x);
+}
+
 TEST_CASE("add_at adds to a slice and keeps the bits of all else; first and second derivatives, errors") {
   ebb::tensor<double, 5> x{-0.0, 1, std::numeric_limits<double>::quiet_NaN(), -2, -0.0};
   const auto y = ebb::add_at<0, 1, 4, 2>(x, ebb::tensor<double, 2>{0.5, 3});

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "axes.hpp"
+#include "move.hpp"
 #include "whole.hpp"
 
 #include "../graph/box.hpp"
@@ -188,6 +188,20 @@ constexpr vec<int> grads_of_box(int operands, int x, int u = -1) {
   return r;
 }
 
+/// The box of x with the shape of `like`: slices, which may need no copy, if all numbers are literals.
+template <class I, class F, class T>
+constexpr operand<T> box_like(operand<T> x, operand<T> like, const vec<int>& numbers, box_form f) {
+  graph& g = *x.g;
+  for (const int i : numbers)
+    if (g.op(i).what != kind::literal) return box_equation<op::box<I, F>, T>(g, like.shape_number(), x.id, -1, numbers, f);
+  for (int a = f.own, j = 0; a < x.rank(); ++a) {
+    if (!(f.axes >> (a - f.own) & 1)) continue;
+    const auto start = std::int64_t{from_cell<I>(static_cast<cell>(g.eq[numbers[j++]].attr[0]))};
+    x = slice_as(x, {a, start}, g.intern(with_extent(x.extents(), a, like.extent(a))));
+  }
+  return x;
+}
+
 }  // namespace detail
 
 }  // namespace ebb::inline EBB_ABI
@@ -215,8 +229,7 @@ constexpr vec<int> box_put<I, F>::pull(operand<T> g, const vec<operand<T>>& in, 
   const auto zeros = literal_like(in[1], 0);
   const auto of_x = box_equation<box_put<I, F>, T>(*g.g, out.shape_number(), g.id, zeros.id, numbers,
                                                    ebb::detail::form_of_box(out, box_form::puts));
-  const auto of_u = box_equation<box<I, F>, T>(*g.g, in[1].shape_number(), g.id, -1, numbers,
-                                               ebb::detail::form_of_box(out, box_form::reads));
+  const auto of_u = ebb::detail::box_like<I, F>(g, in[1], numbers, ebb::detail::form_of_box(out, box_form::reads));
   return ebb::detail::grads_of_box(in.size(), of_x.id, of_u.id);
 }
 

@@ -67,9 +67,28 @@ struct replaced_part {
     if (replaced.is_refused()) return replaced;
     const auto fitted = broadcast_to<>::like(cast_to<T>(part), replaced.extents());
     if (fitted.is_refused()) return fitted;
-    const stride s{axis_of(Axis, x.rank()), Start, Step};
+    const int axis = axis_of(Axis, x.rank());
+    if constexpr (Step == 1 && Start >= 0)
+      if (has_long_rows(x)) return put(x, Adds ? replaced + fitted : fitted, axis);
+    const stride s{axis, Start, Step};
     if constexpr (Adds) return with_part(x, replaced + fitted, s);
     else return with_part(x, fitted, s);
+  }
+
+ private:
+  /// Whether copies take less time than a choice for each element. Arrays in registers, and rows that are taken apart, see [note:
+  /// components], have no copies.
+  template <class T>
+  static constexpr bool has_long_rows(operand<T> x) {
+    const int last = x.extent(x.rank() - 1), all = volume_of(x.g->syms, x.extents());
+    return (last < 0 || last > 32) && (all < 0 || all >= 256);
+  }
+  template <class T, class I = std::int64_t>
+  static constexpr operand<T> put(operand<T> x, operand<T> part, int axis) {
+    vec<int> numbers;
+    numbers.push(to_operand<I>(*x.g, Start).id);
+    const box_form form{box_form::puts, 0, std::int64_t{1} << axis};
+    return box_equation<op::box_put<I, replaced_part>, T>(*x.g, x.shape_number(), x.id, part.id, numbers, form);
   }
 };
 
