@@ -84,19 +84,20 @@ struct box_call {
         f(from, static_cast<std::ptrdiff_t>(i * part));
       }
   }
-  /// Calls f(from, to, n) for the rows of a box: n adjacent elements.
-  constexpr void each_row(auto&& f) const {
+  /// Calls f(from, to, n, rows, step) for rows of a box: n adjacent elements each, `step` apart in the whole array.
+  constexpr void each_rows(auto&& f) const {
     std::ptrdiff_t n = 1;
     int a = box.rank;
     for (; a > 0 && (box.from[a - 1] == n || box.extent[a - 1] == 1); --a) n *= static_cast<std::ptrdiff_t>(box.extent[a - 1]);
     if (part == 0) return;
-    if (a == 0) return f(std::ptrdiff_t{0}, std::ptrdiff_t{0}, n);
+    if (a == 0) return f(std::ptrdiff_t{0}, std::ptrdiff_t{0}, n, std::size_t{1}, n);
     const std::size_t rows = box.extent[a - 1];
-    const std::ptrdiff_t step_of_row = box.from[a - 1];
+    const std::ptrdiff_t between = box.from[a - 1];
     std::size_t at[max_rank] = {};
     std::ptrdiff_t from = 0, to = 0;
     for (;;) {
-      for (std::size_t r = 0; r < rows; ++r, to += n) f(from + static_cast<std::ptrdiff_t>(r) * step_of_row, to, n);
+      f(from, to, n, rows, between);
+      to += static_cast<std::ptrdiff_t>(rows) * n;
       int b = a - 2;
       for (; b >= 0; --b) {
         from += box.from[b];

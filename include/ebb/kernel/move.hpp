@@ -33,6 +33,29 @@ EBB_INLINE void copy_row(char* to, const char* from, std::size_t bytes) {
   if (i < bytes) copy_at(bytes - size);
 }
 
+/// Rows of Registers registers each, so many bytes apart.
+template <int Registers>
+EBB_INLINE void copy_rows_of(char* to, std::ptrdiff_t to_step, const char* from, std::ptrdiff_t from_step, std::size_t rows) {
+  constexpr auto size = static_cast<std::ptrdiff_t>(simd::register_bytes);
+  for (; rows > 0; --rows, to += to_step, from += from_step) {
+    simd::vector<char> x[Registers];
+    for (int i = 0; i < Registers; ++i) std::memcpy(&x[i], from + i * size, simd::register_bytes);
+    for (int i = 0; i < Registers; ++i) std::memcpy(to + i * size, &x[i], simd::register_bytes);
+  }
+}
+/// Rows of `bytes` bytes. The usual lengths need no loop for each row.
+EBB_INLINE void copy_rows(char* to, std::ptrdiff_t to_step, const char* from, std::ptrdiff_t from_step, std::size_t rows,
+                          std::size_t bytes) {
+  switch (bytes) {
+    case 1 * simd::register_bytes: return copy_rows_of<1>(to, to_step, from, from_step, rows);
+    case 2 * simd::register_bytes: return copy_rows_of<2>(to, to_step, from, from_step, rows);
+    case 4 * simd::register_bytes: return copy_rows_of<4>(to, to_step, from, from_step, rows);
+    case 8 * simd::register_bytes: return copy_rows_of<8>(to, to_step, from, from_step, rows);
+    default:
+      for (; rows > 0; --rows, to += to_step, from += from_step) copy_row(to, from, bytes);
+  }
+}
+
 namespace move {
 
 struct axis {
@@ -124,8 +147,7 @@ EBB_TEMPLATE void run(const axes& x, int depth, const char* from, char* to) {
   } else if (left == 1) {
     for (std::size_t i = 0; i < outer.extent; ++i, from += outer.from, to += outer.to) std::memcpy(to, from, Size);
   } else if (left == 2 && x.a[depth + 1].from == size && x.a[depth + 1].to == size) {
-    const std::size_t bytes = x.a[depth + 1].extent * Size;
-    for (std::size_t i = 0; i < outer.extent; ++i, from += outer.from, to += outer.to) copy_row(to, from, bytes);
+    copy_rows(to, outer.to, from, outer.from, outer.extent, x.a[depth + 1].extent * Size);
   } else if (left == 2 && outer.from == size && x.a[depth + 1].to == size) {
     transpose<Size>(to, outer.to, from, x.a[depth + 1].from, x.a[depth + 1].extent, outer.extent);
   } else {

@@ -67,8 +67,8 @@ struct box : boxed<I, F> {
     boxed<I, F>::each_box(c, k, [&](std::ptrdiff_t from, std::ptrdiff_t to) {
       const char* const x = static_cast<const char*>(c.in[0]) + from * size;
       char* const out = static_cast<char*>(c.out) + to * size;
-      k.each_row([=](std::ptrdiff_t i, std::ptrdiff_t q, std::ptrdiff_t n) EBB_LAMBDA {
-        kernel::copy_row(out + q * size, x + i * size, static_cast<std::size_t>(n * size));
+      k.each_rows([=](std::ptrdiff_t i, std::ptrdiff_t q, std::ptrdiff_t n, std::size_t rows, std::ptrdiff_t between) EBB_LAMBDA {
+        kernel::copy_rows(out + q * size, n * size, x + i * size, between * size, rows, static_cast<std::size_t>(n * size));
       });
     });
   }
@@ -99,9 +99,10 @@ struct box_sum : boxed<I, F> {
         *out = ebb::detail::narrowed<T>(before + ebb::detail::widened(*x));
         return;
       }
-      k.each_row([=](std::ptrdiff_t i, std::ptrdiff_t q, std::ptrdiff_t n) EBB_LAMBDA {
+      k.each_rows([=](std::ptrdiff_t i, std::ptrdiff_t q, std::ptrdiff_t n, std::size_t rows, std::ptrdiff_t between) EBB_LAMBDA {
         constexpr std::size_t first[] = {0};
-        kernel::add_rows(out + i, x + q, first, 1, static_cast<std::size_t>(n));
+        for (std::ptrdiff_t r = 0; r < static_cast<std::ptrdiff_t>(rows); ++r)
+          kernel::add_rows(out + i + r * between, x + q + r * n, first, 1, static_cast<std::size_t>(n));
       });
     });
   }
@@ -133,8 +134,8 @@ struct box_put : boxed<I, F> {
     boxed<I, F>::each_box(c, k, [&](std::ptrdiff_t from, std::ptrdiff_t to) {
       char* const out = static_cast<char*>(c.out) + from * size;
       const char* const u = static_cast<const char*>(c.in[1]) + to * size;
-      k.each_row([=](std::ptrdiff_t i, std::ptrdiff_t q, std::ptrdiff_t n) EBB_LAMBDA {
-        kernel::copy_row(out + i * size, u + q * size, static_cast<std::size_t>(n * size));
+      k.each_rows([=](std::ptrdiff_t i, std::ptrdiff_t q, std::ptrdiff_t n, std::size_t rows, std::ptrdiff_t between) EBB_LAMBDA {
+        kernel::copy_rows(out + i * size, between * size, u + q * size, n * size, rows, static_cast<std::size_t>(n * size));
       });
     });
   }
