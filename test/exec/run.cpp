@@ -11,6 +11,9 @@
 #include "../catch.hpp"
 #include "run_random.hpp"
 
+#include <array>
+#include <tuple>
+
 namespace {
 
 using ebb::dyn, ebb::term;
@@ -128,6 +131,25 @@ TEST_CASE("a mean over a dyn extent counts its elements exactly") {
   // More elements than float can count; the other extent is 0, so that no memory is needed.
   constexpr auto means = [](auto x) { return ebb::mean<0>(x); };
   for (const std::size_t n : numbers<(1u << 24) - 1, (1u << 24) + 1>) check(means, {of(n, 0)}, terms<term<float, dyn, dyn>>{});
+}
+
+TEST_CASE("a nest with more loads, sums and stores than one fold takes") {
+  constexpr std::size_t many = ebb::detail::most_in_fold + 3, length = 19;
+  using numbers = ebb::tensor<double, dyn>;
+  std::array<numbers, many> x;
+  for (std::size_t i = 0; i < many; ++i) {
+    x[i] = numbers(length);
+    for (std::size_t j = 0; j < length; ++j) x[i].mutable_data()[j] = static_cast<double>(i * length + j);
+  }
+  const auto [sums, negated] = ebb::compile([](auto all) {
+    const auto sum_of_each = [](auto... each) { return std::array{ebb::sum(each)...}; };
+    const auto negative = [](auto... each) { return std::array{-each...}; };
+    return std::tuple(std::apply(sum_of_each, all), std::apply(negative, all));
+  })(x);
+  for (std::size_t i = 0; i < many; ++i) {
+    CHECK(sums[i] == static_cast<double>(length * (i * length) + length * (length - 1) / 2));
+    for (std::size_t j = 0; j < length; ++j) CHECK(negated[i].data()[j] == -static_cast<double>(i * length + j));
+  }
 }
 
 TEST_CASE("a sum over two loops takes rows that begin in any lane") {

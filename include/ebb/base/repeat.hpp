@@ -29,6 +29,11 @@ EBB_INLINE constexpr void repeat_from(auto&& f) {
 
 }  // namespace detail
 
+/// The numbers 0, 1, ... for a fold over the items First, First + 1, ... of Count: at most as many as a fold takes.
+template <int First, int Count>
+using numbers_of_fold =
+    std::make_integer_sequence<int, (Count - First < detail::most_in_fold ? Count - First > 0 ? Count - First : 0 : detail::most_in_fold)>;
+
 /// f.operator()<0>(), f.operator()<1>(), ... At -O2 g++ does not unroll small loops and keeps their arrays in memory; it unrolls this.
 template <int Count>
 EBB_INLINE constexpr void repeat(auto&& f) {

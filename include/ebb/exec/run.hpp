@@ -306,7 +306,7 @@ class row_blocks {
       constexpr int before = end_of_run(Run - 1);
       constexpr part steps = P::plan.blocks[static_cast<std::size_t>(Run)];
       repeat<steps.first - before>([&]<int S>() EBB_LAMBDA { run_step<P, before + S>(once, {}); });
-      repeat<P::plan.size.buffers>([&]<int B>() EBB_LAMBDA { buffer[B] = all[B]; });
+      std::copy_n(all, P::plan.size.buffers, buffer);
       for (std::size_t first = 0; first == 0 || first < rows; first += most) {
         if (first > 0 || Run > 0) take_rows(std::min(most, rows - first));
         if (first > 0) {

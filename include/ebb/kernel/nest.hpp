@@ -26,11 +26,17 @@ class nest_kernel {
   template <int R>
   static constexpr auto identity = code::template identity<R>;
 
-  static constexpr bool has_run = [] {
+  /// The reductions along the last loops; the others add to rows.
+  struct run_list {
+    int count = 0, number[n.reduces.count + 1] = {};
+  };
+  static constexpr run_list runs = [] {
+    run_list r;
     for (int i = 0; i < n.reduces.count; ++i)
-      if (P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)].run) return true;
-    return false;
+      if (P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)].run) r.number[r.count++] = i;
+    return r;
   }();
+  static constexpr bool has_run = runs.count > 0, has_rows = runs.count < n.reduces.count;
   /// A run of several rows: its second row may begin in any lane.
   static constexpr bool joins_rows = has_run && n.run_from < inner;
 
@@ -59,10 +65,14 @@ class nest_kernel {
   template <auto Function>
   struct own_combiner : combiner<Function> {};
   /// f<R>(merge) for each reduction along the last loops.
+  template <int First = 0>
   static EBB_PART void each_run(auto&& f) {
-    repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
-      if constexpr (reduce_at<R>.run) f.template operator()<R>(own_combiner<reduce_at<R>.combine>{});
-    });
+    if constexpr (First < runs.count) each_run_from<First>(f, numbers_of_fold<First, runs.count>{});
+  }
+  template <int First, int... I>
+  static EBB_PART void each_run_from(auto&& f, std::integer_sequence<int, I...>) {
+    (f.template operator()<runs.number[First + I]>(own_combiner<reduce_at<runs.number[First + I]>.combine>{}), ...);
+    each_run<First + detail::most_in_fold>(f);
   }
   static EBB_PART void begin_leaf(leaf& x, leaves& whole) {
     whole.index = 0;
@@ -92,8 +102,8 @@ class nest_kernel {
       } else to = combined<R>(last, merge);
     });
   }
-  static EBB_PART void turn(leaf& x) {
-    each_run([&]<int R>(auto) EBB_PART_LAMBDA { std::get<R>(x.of).turn(); });
+  static EBB_PART void turn([[maybe_unused]] leaf& x) {
+    if constexpr (has_run) each_run([&]<int R>(auto) EBB_PART_LAMBDA { std::get<R>(x.of).turn(); });
   }
 
   /// One step whose elements begin at j; accumulator number u is next.
@@ -226,8 +236,8 @@ class nest_kernel {
 
   /// Fills the rows that the reductions beginning at loop L add to.
   template <int L>
-  static EBB_PART void begin_rows(const pointers& p, const extents& e, auto continues) {
-    repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
+  static EBB_PART void begin_rows([[maybe_unused]] const pointers& p, [[maybe_unused]] const extents& e, [[maybe_unused]] auto continues) {
+    if constexpr (has_rows) repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
       if constexpr (!reduce_at<R>.run && reduce_at<R>.first == L) {
         if constexpr (reduce_at<R>.continues)
           if (continues) return;

@@ -53,6 +53,22 @@ struct nest_places {
       detail::local_slots<n.slots[0], n.slots[1], n.slots[2], n.slots[3], n.slots[4], n.slots[5], n.slots[6]>;
   using reduces = std::make_integer_sequence<int, n.reduces.count>;
 
+  // A function with a fold over loads, reductions or stores is one instantiation. `repeat` would be one for each of them, in each nest of a
+  // program. Folds are short, see repeat.hpp: the function calls itself for the rest.
+  template <int First>
+  using loads_from = numbers_of_fold<First, n.loads.count>;
+  template <int First>
+  using reduces_from = numbers_of_fold<First, n.reduces.count>;
+  template <int First>
+  using stores_from = numbers_of_fold<First, n.stores.count>;
+  static constexpr bool is_more(int first) { return first < n.loads.count || first < n.reduces.count || first < n.stores.count; }
+
+  /// Any buffer for literals and indices: their pointers are not read.
+  static constexpr int buffer_of_load(int i) {
+    const int b = P::plan.loads[static_cast<std::size_t>(n.loads.first + i)].buffer;
+    return b < 0 ? 0 : b;
+  }
+
   /// The number of indices of loop L in all bands if that is static, else -1.
   template <int L>
   static constexpr std::ptrdiff_t longest = [] {
@@ -86,18 +102,18 @@ struct nest_places {
     std::size_t of[n.loops];
     std::ptrdiff_t apart[has_unknown ? n.loads.count + n.stores.count : 1][n.loops];  // elements_apart of loads and stores, if unknown
 
-    explicit extents(const std::size_t* symbol) {
-      repeat<n.loops>([&]<int L>() EBB_PART_LAMBDA {
-        of[L] = 1;
-        repeat<n.axis[L + 1] - n.axis[L]>([&]<int A>() EBB_PART_LAMBDA {
-          constexpr int e = P::shape_at(n.shape).e[n.axis[L] + A];
-          of[L] *= extent_value(e, symbol);
-        });
-      });
+    explicit extents(const std::size_t* symbol) : extents(symbol, std::make_integer_sequence<int, n.loops>{}) {
       if constexpr (has_unknown) {
         repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA { find_apart<load_at<I>.view, I>(symbol); });
         repeat<n.stores.count>([&]<int I>() EBB_PART_LAMBDA { find_apart<store_at<I>.view, n.loads.count + I>(symbol); });
       }
+    }
+    template <int... L>
+    EBB_PART extents(const std::size_t* symbol, std::integer_sequence<int, L...>)
+        : of{extent<L>(symbol, std::make_integer_sequence<int, n.axis[L + 1] - n.axis[L]>{})...} {}
+    template <int L, int... A>
+    static EBB_PART std::size_t extent([[maybe_unused]] const std::size_t* symbol, std::integer_sequence<int, A...>) {
+      return (std::size_t{1} * ... * extent_value(std::integral_constant<int, P::shape_at(n.shape).e[n.axis[L] + A]>::value, symbol));
     }
     template <int View, int Access>
     EBB_PART void find_apart([[maybe_unused]] const std::size_t* symbol) {
@@ -120,7 +136,8 @@ struct nest_places {
     template <int L, int I>
     EBB_PART std::ptrdiff_t stride_of_load(std::size_t size) const {
       constexpr nest_load x = load_at<I>;
-      if constexpr (x.view < 0) return static_cast<std::ptrdiff_t>(stride<L, x.along>(size));
+      if constexpr (x.source != nest_load::from::array) return 0;
+      else if constexpr (x.view < 0) return static_cast<std::ptrdiff_t>(stride<L, x.along>(size));
       else return distance<x.view, I, L>() * static_cast<std::ptrdiff_t>(size);
     }
     template <int L, int I>
@@ -175,16 +192,7 @@ struct nest_places {
     std::ptrdiff_t distance[has_unknown ? n.loads.count + 1 : 1];  // between lanes, in elements, if only the call knows it
 
     /// `buffers` has the address of buffer B: at<B>().
-    explicit EBB_PART pointers(const auto& buffers) {
-      repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
-        if constexpr (load_at<I>.source == nest_load::from::array)
-          in[I] = static_cast<const char*>(buffers.template at<load_at<I>.buffer>());
-      });
-      repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
-        red[R] = static_cast<char*>(buffers.template at<reduce_at<R>.buffer>());
-      });
-      repeat<n.stores.count>([&]<int S>() EBB_PART_LAMBDA { out[S] = static_cast<char*>(buffers.template at<store_at<S>.buffer>()); });
-    }
+    explicit EBB_PART pointers(const auto& buffers) { find<0>(buffers, loads_from<0>{}, reduces_from<0>{}, stores_from<0>{}); }
     EBB_PART pointers(const auto& buffers, const extents& e) : pointers(buffers) {
       repeat<has_unknown ? n.loads.count : 0>([&]<int I>() EBB_PART_LAMBDA {
         if constexpr (constexpr int view = load_at<I>.view; view >= 0)
@@ -194,17 +202,29 @@ struct nest_places {
     /// Advances loop L by `count` indices.
     template <int L>
     EBB_PART void advance(const extents& e, std::size_t count = 1) {
-      repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
-        if constexpr (load_at<I>.source == nest_load::from::array)
-          in[I] += static_cast<std::ptrdiff_t>(count) * e.template stride_of_load<L, I>(sizeof(loaded<I>));
-      });
-      repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
-        red[R] += count * e.template stride<L, kept_loops(reduce_at<R>)>(sizeof(reduced<R>));
-      });
-      repeat<n.stores.count>([&]<int S>() EBB_PART_LAMBDA {
-        out[S] += static_cast<std::ptrdiff_t>(count) * e.template stride_of_store<L, S>(sizeof(stored<S>));
-      });
+      advance_from<L, 0>(e, count, loads_from<0>{}, reduces_from<0>{}, stores_from<0>{});
       index[L] += count;
+    }
+
+   private:
+    template <int First, int... I, int... R, int... S>
+    EBB_PART void find(const auto& buffers, std::integer_sequence<int, I...>, std::integer_sequence<int, R...>,
+                       std::integer_sequence<int, S...>) {
+      ((in[First + I] = static_cast<const char*>(buffers.template at<buffer_of_load(First + I)>())), ...);
+      ((red[First + R] = static_cast<char*>(buffers.template at<reduce_at<First + R>.buffer>())), ...);
+      ((out[First + S] = static_cast<char*>(buffers.template at<store_at<First + S>.buffer>())), ...);
+      if constexpr (constexpr int next = First + detail::most_in_fold; is_more(next))
+        find<next>(buffers, loads_from<next>{}, reduces_from<next>{}, stores_from<next>{});
+    }
+    template <int L, int First, int... I, int... R, int... S>
+    EBB_PART void advance_from(const extents& e, std::size_t count, std::integer_sequence<int, I...>, std::integer_sequence<int, R...>,
+                               std::integer_sequence<int, S...>) {
+      const auto times = static_cast<std::ptrdiff_t>(count);
+      ((in[First + I] += times * e.template stride_of_load<L, First + I>(sizeof(loaded<First + I>))), ...);
+      ((red[First + R] += count * e.template stride<L, kept_loops(reduce_at<First + R>)>(sizeof(reduced<First + R>))), ...);
+      ((out[First + S] += times * e.template stride_of_store<L, First + S>(sizeof(stored<First + S>))), ...);
+      if constexpr (constexpr int next = First + detail::most_in_fold; is_more(next))
+        advance_from<L, next>(e, count, loads_from<next>{}, reduces_from<next>{}, stores_from<next>{});
     }
   };
   static constexpr int kept_loops(const nest_reduce& r) {

@@ -95,9 +95,9 @@ struct nest_step : nest_places<P, Number> {
       if (P::plan.loads[static_cast<std::size_t>(n.loads.first + i)].reciprocal.number >= 0) return true;
     return false;
   }();
-  static EBB_PART reciprocals reciprocals_in(const pointers& p, std::size_t count) {
+  static EBB_PART reciprocals reciprocals_in([[maybe_unused]] const pointers& p, [[maybe_unused]] std::size_t count) {
     reciprocals r;
-    repeat<has_reciprocals ? n.loads.count : 0>([&]<int I>() EBB_PART_LAMBDA {
+    if constexpr (has_reciprocals) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
       if constexpr (constexpr nest_load e = load_at<I>; e.reciprocal.number >= 0) {
         using T = loaded<I>;
         const T y = e.source == nest_load::from::literal ? from_cell<T>(e.bits) : *reinterpret_cast<const T*>(p.in[I]);
@@ -107,8 +107,8 @@ struct nest_step : nest_places<P, Number> {
     });
     return r;
   }
-  static EBB_PART void take(locals& v, const reciprocals& r) {
-    repeat<has_reciprocals ? n.loads.count : 0>([&]<int I>() EBB_PART_LAMBDA {
+  static EBB_PART void take([[maybe_unused]] locals& v, [[maybe_unused]] const reciprocals& r) {
+    if constexpr (has_reciprocals) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
       if constexpr (constexpr slot high = load_at<I>.reciprocal; high.number >= 0) {
         constexpr slot low{high.type, high.number + 1};
         v.template at<high>() = std::get<I>(r.of).high;
@@ -223,15 +223,36 @@ struct nest_step : nest_places<P, Number> {
     part.store(v.template at<store_at<I>.from>(), reinterpret_cast<stored<I>*>(p.out[I]) + j);
   }
 
-  static EBB_PART void load(locals& v, const pointers& p, std::size_t j, auto part) {
-    repeat_part<n.loads.count>([&]<int L>() EBB_PART_LAMBDA { load_one<L>(v, p, j, part); });
+  template <int First, int... I>
+  static EBB_PART void load_from(locals& v, const pointers& p, std::size_t j, auto part, std::integer_sequence<int, I...>) {
+    (load_one<First + I>(v, p, j, part), ...);
+    if constexpr (constexpr int next = First + detail::most_in_fold; next < n.loads.count)
+      load_from<next>(v, p, j, part, typename places::template loads_from<next>{});
   }
-  static EBB_PART void store(locals& v, const pointers& p, std::size_t j, auto part) {
-    repeat_part<n.stores.count>([&]<int S>() EBB_PART_LAMBDA { store_one<S>(v, p, j, part); });
+  template <int First, int... S>
+  static EBB_PART void store_from(locals& v, const pointers& p, std::size_t j, auto part, std::integer_sequence<int, S...>) {
+    (store_one<First + S>(v, p, j, part), ...);
+    if constexpr (constexpr int next = First + detail::most_in_fold; next < n.stores.count)
+      store_from<next>(v, p, j, part, typename places::template stores_from<next>{});
+  }
+  template <int First, bool Ordered, int... R>
+  static EBB_PART void reduce_from(locals& v, const pointers& p, std::size_t j, auto part, auto&& rest, std::integer_sequence<int, R...>) {
+    (reduce_one<First + R, Ordered>(v, p, j, rest.template operator()<First + R>(), part), ...);
+    if constexpr (constexpr int next = First + detail::most_in_fold; next < n.reduces.count)
+      reduce_from<next, Ordered>(v, p, j, part, rest, typename places::template reduces_from<next>{});
+  }
+  static EBB_PART void load([[maybe_unused]] locals& v, [[maybe_unused]] const pointers& p, [[maybe_unused]] std::size_t j,
+                            [[maybe_unused]] auto part) {
+    if constexpr (n.loads.count > 0) load_from<0>(v, p, j, part, typename places::template loads_from<0>{});
+  }
+  static EBB_PART void store([[maybe_unused]] locals& v, [[maybe_unused]] const pointers& p, [[maybe_unused]] std::size_t j,
+                             [[maybe_unused]] auto part) {
+    if constexpr (n.stores.count > 0) store_from<0>(v, p, j, part, typename places::template stores_from<0>{});
   }
   template <bool Ordered = false>
-  static EBB_PART void reduce(locals& v, const pointers& p, std::size_t j, auto part, auto&& rest) {
-    repeat_part<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA { reduce_one<R, Ordered>(v, p, j, rest.template operator()<R>(), part); });
+  static EBB_PART void reduce([[maybe_unused]] locals& v, [[maybe_unused]] const pointers& p, [[maybe_unused]] std::size_t j,
+                              [[maybe_unused]] auto part, [[maybe_unused]] auto&& rest) {
+    if constexpr (n.reduces.count > 0) reduce_from<0, Ordered>(v, p, j, part, rest, typename places::template reduces_from<0>{});
   }
   static EBB_PART void reduce_asking(locals& v, const pointers& p, std::size_t j, auto&& rest) {
     if (any_nan<1>(v, v)) [[unlikely]] reduce(v, p, j, detail::whole_step{}, rest);
