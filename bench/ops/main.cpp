@@ -124,6 +124,7 @@ int main(int argc, char** argv) {
     elementwise<double>(s, o, t.peers, true, o.gradient_d, &ops::peer::d);
   }
   ops::linalg(s);
+  ops::equations(s);
   ops::systems(s);
   ops::spectra(s);
   ops::factors(s);

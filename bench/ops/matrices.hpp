@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace ops {
@@ -64,5 +65,25 @@ void matrix_rows(session& s, const std::vector<matrix_peer>& peers, const char* 
   s.measure(std::string(name) + " " + std::to_string(n), batch == 1 ? "x 1" : "x 100", sizeof(T) == 4 ? "float" : "double",
             static_cast<double>(batch), all);
 }
+
+class matrices_of_all_sizes {
+ public:
+  matrices_of_all_sizes(session& s, std::vector<matrix_peer> peers) : s_(s), peers_(std::move(peers)) {}
+
+  /// `most` is the largest n.
+  void add(const char* name, matrix_kernel<float> f, matrix_kernel<double> d, std::size_t most = 256) const {
+    if (!s_.wanted(name)) return;
+    for (const std::size_t n : {4u, 16u, 64u, 256u})
+      for (const std::size_t batch : {1u, 100u}) {
+        if (n > most || (n == 256 && batch > 1 && s_.smoke)) continue;
+        matrix_rows<float>(s_, peers_, name, f, &matrix_peer::f, n, batch);
+        matrix_rows<double>(s_, peers_, name, d, &matrix_peer::d, n, batch);
+      }
+  }
+
+ private:
+  session& s_;
+  std::vector<matrix_peer> peers_;
+};
 
 }  // namespace ops

@@ -7,6 +7,7 @@ namespace ops {
 class session;
 
 void linalg(session&);
+void equations(session&);
 void systems(session&);
 void spectra(session&);
 void factors(session&);
