@@ -126,8 +126,14 @@ EBB_INLINE void put(S* to, std::ptrdiff_t n, const T* all, std::ptrdiff_t from, 
   std::ptrdiff_t i = 0;
   for (; i < inside.a; ++i) to[i] = S(0);
   if constexpr (std::is_same_v<S, T>)
-    if (step == 1)
+    if (step == 1) {
       for (; i + width <= inside.b; i += width) simd::store(to + i, simd::load(all + from + i));
+      if (i < inside.b) {
+        const int rest = static_cast<int>(inside.b - i);
+        simd::store_first(to + i, simd::load_first(all + from + i, rest), rest);
+        i = inside.b;
+      }
+    }
   for (; i < inside.b; ++i) to[i] = static_cast<S>(all[from + i * step]);
   for (; i < n; ++i) to[i] = S(0);
 }
