@@ -75,12 +75,16 @@ check() {
   # Weights are left out of both: programs that read none need not compile them.
   local apart='io/(inflate|mapped_file|names|npz|safetensors|safetensors_file|safetensors_header|stored_elements)\.hpp'
   for floor in "${!below[@]}"; do
-    diff <(cd include/ebb && ls "$floor"/*.hpp | grep -vxE "$apart") <(sed -nE 's/^#include "(.*)"$/\1/p' "include/ebb/$floor.hpp" | sort) | grep '^[<>]' |
+    diff <(cd include/ebb && ls "$floor"/*.hpp | grep -vxE "$apart") <(sed -nE 's/^#include "(.*\/.*)"$/\1/p' "include/ebb/$floor.hpp" | sort) | grep '^[<>]' |
       rule "ebb/$floor.hpp includes each header of its folder"
   done
+  # Calls of its functions need functional.hpp: so a program may include the header of a family alone.
+  for floor in "${!optional[@]}"; do
+    [[ $floor =~ ^(mpi|svg|interop|profile)$ ]] || grep -q '^#include "functional.hpp"$' "include/ebb/$floor.hpp" || echo "include/ebb/$floor.hpp"
+  done | rule 'the header of an optional folder includes functional.hpp'
   # There it comes after all headers of its folder that it includes: so there are no circles.
   for floor in "${!below[@]}"; do
-    sed -nE 's/^#include "(.*)"$/include\/ebb\/\1/p' "include/ebb/$floor.hpp" | xargs awk '
+    sed -nE 's/^#include "(.*\/.*)"$/include\/ebb\/\1/p' "include/ebb/$floor.hpp" | xargs awk '
       FNR == 1 { above[file] = 1; file = FILENAME; sub(".*/", "", file) }
       /^#include "[a-z0-9_]+\.hpp"/ { split($0, part, "\""); if (!(part[2] in above)) print FILENAME ":" FNR }'
   done | rule 'is after the headers that it includes in the list of its folder'

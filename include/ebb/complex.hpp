@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "functional.hpp"
+
 #include "complex/complex.hpp"
 #include "complex/fft.hpp"
 #include "complex/rules.hpp"

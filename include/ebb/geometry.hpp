@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "functional.hpp"
+
 #include "geometry/angle.hpp"
 #include "geometry/columns.hpp"
 #include "geometry/quaternion.hpp"

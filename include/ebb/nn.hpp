@@ -4,6 +4,8 @@
 // In reading order: of its own folder, a header includes only those above it in this list.
 #pragma once
 
+#include "functional.hpp"
+
 #include "nn/sliding.hpp"
 #include "nn/slid.hpp"
 #include "nn/convolve.hpp"

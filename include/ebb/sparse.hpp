@@ -4,6 +4,8 @@
 // In reading order: of its own folder, a header includes only those above it in this list.
 #pragma once
 
+#include "functional.hpp"
+
 #include "sparse/pattern.hpp"
 #include "sparse/element_sets.hpp"
 #include "sparse/known.hpp"

@@ -6,6 +6,8 @@
 // In reading order: of its own folder, a header includes only those above it in this list.
 #pragma once
 
+#include "functional.hpp"
+
 #include "special/elementary.hpp"
 #include "special/logarithmic.hpp"
 #include "special/activation.hpp"

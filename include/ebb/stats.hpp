@@ -4,6 +4,8 @@
 // In reading order: of its own folder, a header includes only those above it in this list.
 #pragma once
 
+#include "functional.hpp"
+
 #include "stats/quantity.hpp"
 #include "stats/support.hpp"
 #include "stats/normal.hpp"
