@@ -14,14 +14,17 @@ awk '
   /^namespace ebb::inline EBB_ABI::op \{/ { inside = 1 }
   /^}  \/\/ namespace ebb::inline EBB_ABI::op/ { inside = 0 }
   !inside { next }
-  /^template <int K>$/ { parameter = "K"; next }
+  /^template <int (K|Taps)>$/ { parameter = $3; sub(/>/, "", parameter); next }
+  /^template <class I, class F>$/ { parameter = "I, F"; next }
   /^template <class [A-Za-z]+(, class F.*)?>$/ { parameter = $3; sub(/[>,]/, "", parameter); next }
   /^struct [a-z_0-9]+ .*{/ {
     op = "ebb::op::" $2
-    # One op of each family of templates: a cast from float, rows by an index, positions of the largest element.
+    # One op of each family of templates: a cast from float, rows and boxes by an index, positions of the largest element.
     if (parameter == "From") op = op "<float>"
     else if (parameter == "K") op = op "<1>"
+    else if (parameter == "Taps") op = op "<2>"
     else if (parameter == "I") op = op "<std::int64_t>"
+    else if (parameter == "I, F") op = op "<std::int64_t, ebb::op::slice>"  # F is the function that errors name
     else if (parameter == "F") op = op "<ebb::op::max_place>"
     else if (parameter != "") { print "ops.sh: what is " $2 " for " parameter "?" > "/dev/stderr"; exit 1 }
   }

@@ -30,6 +30,19 @@ struct resampling : op_base {
     kernel::parts_of_scratch scratch(thread_scratch().take(count.bytes()));
     Kernel(r, scratch).run(static_cast<const T*>(x), static_cast<T*>(out));
   }
+  /// The same for sums: narrow floats are widened before, and rounded once after.
+  template <template <int, class> class Kernel, int Taps, class T>
+  static void run_sums(const kernel::resampled& r, const whole_call& c) {
+    using W = decltype(ebb::detail::widened(T()));
+    if constexpr (std::is_same_v<W, T>) run<Kernel<Taps, T>, T>(r, c.in[0], c.out);
+    else {
+      const T* const x = static_cast<const T*>(c.in[0]);
+      vec<W> from(static_cast<int>(c.shapes[0].volume()), W(0)), to(static_cast<int>(c.result.volume()), W(0));
+      for (int i = 0; i < from.size(); ++i) from[i] = ebb::detail::widened(x[i]);
+      run<Kernel<Taps, W>, W>(r, from.data(), to.data());
+      for (int i = 0; i < to.size(); ++i) static_cast<T*>(c.out)[i] = ebb::detail::narrowed<T>(to[i]);
+    }
+  }
   /// The elements of a line along an axis: first, first + step and so on. It is line number `inner` of `outer`.
   struct line {
     std::ptrdiff_t first, outer, inner, step;
@@ -55,7 +68,7 @@ struct resample : resampling {
   static void whole(const whole_call& c) {
     const kernel::resampled r(c.attr, c.shapes[0], c.result);
     if (c.result.volume() == 0) return;
-    if constexpr (Taps > 1) run<kernel::resampler<Taps, T>, T>(r, c.in[0], c.out);
+    if constexpr (Taps > 1) resampling::run_sums<kernel::resampler, Taps, T>(r, c);
     else {
       using bits = std::conditional_t<sizeof(T) == 8, std::int64_t, std::conditional_t<sizeof(T) == 4, std::int32_t, T>>;
       run<kernel::resampler<Taps, bits>, bits>(r, c.in[0], c.out);
@@ -107,7 +120,7 @@ struct resample_back : resampling {
   static void whole(const whole_call& c) {
     const kernel::resampled r(c.attr, c.result, c.shapes[0]);
     if (c.result.volume() == 0) return;
-    run<kernel::resampler_back<Taps, T>, T>(r, c.in[0], c.out);
+    resampling::run_sums<kernel::resampler_back, Taps, T>(r, c);
   }
   template <class S>
   static constexpr void reference(const move_call& c, auto in, auto put) {
