@@ -14,6 +14,8 @@
 #include "linalg/banded.hpp"
 #include "linalg/toeplitz.hpp"
 #include "linalg/reflection.hpp"
+#include "linalg/rotations.hpp"
+#include "linalg/bisection.hpp"
 #include "linalg/tridiagonal.hpp"
 #include "linalg/bidiagonal_values.hpp"
 #include "linalg/bidiagonal.hpp"

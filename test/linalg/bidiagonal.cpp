@@ -1,6 +1,6 @@
 // test/linalg/bidiagonal.cpp — singular values and vectors by a bidiagonal form: residuals and known values of all kinds of matrices.
 // SPDX-License-Identifier: BSL-1.0
-// covers: bidiagonal.hpp bidiagonal_values.hpp reflection.hpp one_sided_jacobi.hpp
+// covers: bidiagonal.hpp bidiagonal_values.hpp bisection.hpp reflection.hpp rotations.hpp one_sided_jacobi.hpp
 #include "oracle.hpp"
 
 #include "../same_bits.hpp"

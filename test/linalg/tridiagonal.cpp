@@ -1,6 +1,6 @@
 // test/linalg/tridiagonal.cpp — eigenvalues and vectors by a tridiagonal form: residuals and known values of all kinds of matrices.
 // SPDX-License-Identifier: BSL-1.0
-// covers: tridiagonal.hpp reflection.hpp
+// covers: tridiagonal.hpp bisection.hpp reflection.hpp rotations.hpp
 #include "oracle.hpp"
 
 #include "../same_bits.hpp"

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "../kernel/lanes.hpp"
 #include "../kernel/solve.hpp"
 #include "bidiagonal_values.hpp"
 #include "reflection.hpp"
+#include "rotations.hpp"
 
 #include <cstddef>
 #include <limits>
@@ -76,36 +76,25 @@ struct bidiagonal {
   }
   /// Rotates the vectors, so that d has the singular values in any order. False if it does not converge.
   constexpr bool rotate() const {
-    T norm = T(0);
-    for (std::ptrdiff_t i = 0; i < n; ++i) norm = larger(norm, larger(lane::abs(d[i]), lane::abs(f[i])));
-    const T negligible = unit * norm;
-    for (std::ptrdiff_t last = n - 1, step = 0; last > 0;) {
-      if (lane::abs(f[last - 1]) <= negligible) {
-        --last;
-        step = 0;
-        continue;
-      }
-      std::ptrdiff_t first = last - 1;
-      while (first > 0 && lane::abs(f[first - 1]) > negligible) --first;
+    const bool converged = each_coupled_part(n, d, f, [&](std::ptrdiff_t first, std::ptrdiff_t last, T negligible) {
       bool is_singular = false;
       for (std::ptrdiff_t i = first; i <= last; ++i)
         if (lane::abs(d[i]) <= negligible) {
           d[i] = T(0);
           is_singular = true;
         }
-      if (++step > 60) return false;
       const angles a{rest, rest + n, rest + 2 * n, rest + 3 * n};
       if (is_singular) step_without_shift(first, last, a);
       else step_with_shift(first, last, a);
       rotations<T>{a.right_c, a.right_s}.turn(last - first + 1, n, q + first * n);
       rotations<T>{a.left_c, a.left_s}.turn(last - first + 1, m, x + first * m);
-    }
+    });
     for (std::ptrdiff_t k = 0; k < n; ++k) {
       if (!(d[k] < 0)) continue;
       d[k] = -d[k];
       for (std::ptrdiff_t i = 0; i < n; ++i) q[k * n + i] = -q[k * n + i];
     }
-    return true;
+    return converged;
   }
 
  private:

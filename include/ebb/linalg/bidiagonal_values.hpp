@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "../kernel/lanes.hpp"
+#include "bisection.hpp"
 
 #include <cstddef>
 #include <limits>
-#include <type_traits>
+#include <utility>
 
 namespace ebb::inline EBB_ABI::detail {
 
@@ -38,20 +38,10 @@ struct bidiagonal_values {
     }
     if (beside <= unit / 8 * norm) return sort(d, values);
     bound = bound * (1 + 8 * unit);
-    std::ptrdiff_t k = 0;
-    if (!std::is_constant_evaluated()) {
-      constexpr std::ptrdiff_t size = lane_count;
-      if constexpr (target_has::registers == 32)
-        for (; k + 2 * size < n; k += 4 * size) bisect<lanes<T>, 4>(k, bound, values);
-      for (; k + size < n; k += 2 * size) bisect<lanes<T>, 2>(k, bound, values);
-      for (; k < n; k += size) bisect<lanes<T>, 1>(k, bound, values);
-      return;
-    }
-    for (; k < n; ++k) bisect<T, 1>(k, bound, values);
+    bisection<T>::each_groups(n, [&]<class V, int Groups>(std::ptrdiff_t k) { bisect<V, Groups>(k, bound, values); });
   }
 
  private:
-  static constexpr T least_pivot = wide ? static_cast<T>(0x1p-900) : T(0x1p-80), inverse_of_least = 1 / least_pivot;
   static constexpr T least_value = wide ? static_cast<T>(0x1p-440) : T(0x1p-36);
   static constexpr T larger(T a, T b) { return a > b ? a : b; }
 
@@ -69,49 +59,32 @@ struct bidiagonal_values {
     [&]<int... G>(std::integer_sequence<int, G...>) EBB_LAMBDA {
       const V minus_square[] = {-(x[G] * x[G])...};
       V shifted[] = {minus_square[G]...}, sum[] = {(x[G] - x[G])...};
-      const V least = lane::all<V>(least_pivot), one = lane::all<V>(1), none = lane::all<V>(0);
       for (std::ptrdiff_t i = 0; i < n; ++i) {
-        const V of_d = lane::all<V>(squares_of_d[i]), of_f = lane::all<V>(squares_of_f[i]);
-        const V steepest = lane::all<V>(-squares_of_f[i] * inverse_of_least);
+        const V of_d = lane::all<V>(squares_of_d[i]);
         const auto part = [&](int g) EBB_LAMBDA {
           const V pivot = of_d + shifted[g];
-          V quotient = steepest;
-          if constexpr (lane::scalar<V>) {
-            if (!(lane::abs(pivot) < least)) quotient = of_f / pivot;
-          } else quotient = lane::select(lane::abs(pivot) < least, steepest, of_f / pivot);
-          sum[g] = sum[g] + lane::select(pivot < least, one, none);
-          shifted[g] = lane::fma(shifted[g], quotient, minus_square[g]);
+          sum[g] = sum[g] + bisection<T>::is_negative(pivot);
+          shifted[g] = lane::fma(shifted[g], bisection<T>::quotient(squares_of_f[i], pivot), minus_square[g]);
         };
         (part(G), ...);
       }
       ((numbers[G] = sum[G]), ...);
     }(std::make_integer_sequence<int, Groups>{});
   }
-  template <class V>
-  static constexpr V first_lanes() {
-    if constexpr (lane::scalar<V>) return V(0);
-    else return lane_index<T>();
-  }
   /// Values k, k + 1, ...: one for each lane of each group.
   template <class V, int Groups>
   constexpr void bisect(std::ptrdiff_t k, T bound, T* values) const {
-    constexpr int size = lane::scalar<V> ? 1 : lane_count;
+    constexpr int size = bisection<T>::template values_of<V>;
     [&]<int... G>(std::integer_sequence<int, G...>) EBB_LAMBDA {
       // The number of smaller values. Lanes behind the last value have that of the smallest one.
-      const auto behind = [&](int g) EBB_LAMBDA { return lane::all<V>(static_cast<T>(n - 1 - k - g * size)) - first_lanes<V>(); };
+      const auto behind = [&](int g) EBB_LAMBDA {
+        return lane::all<V>(static_cast<T>(n - 1 - k - g * size)) - bisection<T>::template lane_numbers<V>();
+      };
       const V smaller[] = {lane::at_least(behind(G), lane::all<V>(0))...};
       V low[] = {(smaller[G] - smaller[G])...}, high[] = {(low[G] + lane::all<V>(bound))...}, x[Groups], numbers[Groups];
       const V half = lane::all<V>(T(0.5)), none = lane::all<V>(0);
-      for (int step = 0; step <= std::numeric_limits<T>::digits; ++step) {
-        ((x[G] = half * (low[G] + high[G])), ...);
-        count<V, Groups>(x, numbers);
-        const auto halve = [&](int g) EBB_LAMBDA {
-          const auto above = numbers[g] > smaller[g];
-          high[g] = lane::select(above, x[g], high[g]);
-          low[g] = lane::select(above, low[g], x[g]);
-        };
-        (halve(G), ...);
-      }
+      bisection<T>::halve(std::numeric_limits<T>::digits + 1, smaller, low, high,
+                          [&](const V(&at)[Groups], V(&found)[Groups]) EBB_LAMBDA { count<V, Groups>(at, found); });
       V wanted[] = {lane::select(low[G] == none, half, none)...};
       const V floor = lane::all<V>(least_value), digits = lane::all<V>(2 * unit);
       for (int step = 0; step < 400; ++step) {
@@ -133,14 +106,7 @@ struct bidiagonal_values {
         };
         (halve(G), ...);
       }
-      const auto put = [&](int g) EBB_LAMBDA {
-        const V found = lane::select(high[g] > floor, half * (low[g] + high[g]), none);
-        T* const to = values + k + g * size;
-        if constexpr (lane::scalar<V>) *to = found;
-        else if (const std::ptrdiff_t left = n - k - g * size; left >= size) found.store(to);
-        else if (left > 0) found.store(to, static_cast<int>(left));
-      };
-      (put(G), ...);
+      (bisection<T>::put(lane::select(high[G] > floor, half * (low[G] + high[G]), none), k + G * size, n, values), ...);
     }(std::make_integer_sequence<int, Groups>{});
   }
 };

@@ -44,12 +44,18 @@ struct rotation {
   }
 };
 
+template <class T>
+constexpr T largest_size(std::ptrdiff_t n, const T* a) {
+  T largest = T(0);
+  for (std::ptrdiff_t i = 0; i < n; ++i)
+    if (const T size = lane::abs(a[i]); size > largest) largest = size;
+  return largest;
+}
 /// The power of 2 that brings the largest of n numbers near 1, if their squares or products could overflow or vanish; else 1.
 template <class T>
 constexpr T power_for(std::ptrdiff_t n, const T* a) {
-  T largest = T(0), power = T(1);
-  for (std::ptrdiff_t i = 0; i < n; ++i)
-    if (const T size = lane::abs(a[i]); size > largest) largest = size;
+  const T largest = largest_size(n, a);
+  T power = T(1);
   constexpr T safe = std::numeric_limits<T>::digits > 24 ? static_cast<T>(0x1p+300) : T(0x1p+30);
   if (largest > safe)
     for (; largest * power > 2;) power = power / 2;
@@ -78,9 +84,8 @@ constexpr bool points_down(std::ptrdiff_t n, const T* x, std::ptrdiff_t step) {
 /// The power of 2 that brings the largest of n numbers into [1, 2).
 template <class T>
 constexpr T power_to_one(std::ptrdiff_t n, const T* a) {
-  T largest = T(0), power = T(1);
-  for (std::ptrdiff_t i = 0; i < n; ++i)
-    if (const T size = lane::abs(a[i]); size > largest) largest = size;
+  const T largest = largest_size(n, a);
+  T power = T(1);
   for (; largest * power >= 2;) power = power / 2;
   for (; largest * power < 1 && largest > 0 && power < std::numeric_limits<T>::max() / 2;) power = power * 2;
   return power;

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "../kernel/lanes.hpp"
 #include "../kernel/solve.hpp"
+#include "bisection.hpp"
 #include "reflection.hpp"
+#include "rotations.hpp"
 
 #include <cstddef>
 #include <limits>
@@ -54,22 +55,10 @@ struct tridiagonal {
   /// Replaces a by vectors as rows, and d by their values in any order. False if it does not converge.
   constexpr bool find_vectors() const {
     form();
-    T norm = T(0);
-    for (std::ptrdiff_t i = 0; i < n; ++i) norm = larger(norm, larger(lane::abs(d[i]), lane::abs(e[i])));
-    const T negligible = unit * norm;
-    for (std::ptrdiff_t last = n - 1, step = 0; last > 0;) {
-      if (lane::abs(e[last - 1]) <= negligible) {
-        --last;
-        step = 0;
-        continue;
-      }
-      std::ptrdiff_t first = last - 1;
-      while (first > 0 && lane::abs(e[first - 1]) > negligible) --first;
-      if (++step > 60) return false;
+    return each_coupled_part(n, d, e, [&](std::ptrdiff_t first, std::ptrdiff_t last, T) {
       qr_step(first, last, rest, rest + n);
       rotations<T>{rest, rest + n}.turn(last - first + 1, n, a + first * n);
-    }
-    return true;
+    });
   }
   /// The values of d and e in rising order.
   constexpr void bisect(T* values) const {
@@ -84,16 +73,7 @@ struct tridiagonal {
     }
     if (beside <= unit / 8 * norm) return sort(values);
     bound = bound * (1 + 8 * unit);
-    std::ptrdiff_t k = 0;
-    if (!std::is_constant_evaluated()) {
-      constexpr std::ptrdiff_t size = lane_count;
-      if constexpr (target_has::registers == 32)
-        for (; k + 2 * size < n; k += 4 * size) bisect<lanes<T>, 4>(k, bound, values);
-      for (; k + size < n; k += 2 * size) bisect<lanes<T>, 2>(k, bound, values);
-      for (; k < n; k += size) bisect<lanes<T>, 1>(k, bound, values);
-      return;
-    }
-    for (; k < n; ++k) bisect<T, 1>(k, bound, values);
+    bisection<T>::each_groups(n, [&]<class V, int Groups>(std::ptrdiff_t k) { bisect<V, Groups>(k, bound, values); });
   }
 
  private:
@@ -139,29 +119,18 @@ struct tridiagonal {
       values[at] = d[i];
     }
   }
-  template <class V>
-  static constexpr V first_lanes() {
-    if constexpr (lane::scalar<V>) return V(0);
-    else return lane_index<T>();
-  }
   /// numbers: how many values are below x.
   template <class V, int Groups>
   constexpr void count(const V (&x)[Groups], V (&numbers)[Groups]) const {
-    constexpr T least_pivot = std::numeric_limits<T>::digits > 24 ? static_cast<T>(0x1p-900) : T(0x1p-80);
+    const T* const squares = rest + 2 * n;
     [&]<int... G>(std::integer_sequence<int, G...>) EBB_LAMBDA {
-      const V least = lane::all<V>(least_pivot), one = lane::all<V>(1), none = lane::all<V>(0);
       V part_of_last[] = {(x[G] - x[G])...}, sum[] = {(x[G] - x[G])...};
       for (std::ptrdiff_t i = 0; i < n; ++i) {
-        const V own = lane::all<V>(d[i]), square = lane::all<V>(rest[2 * n + i]);
-        const V steepest = lane::all<V>(-rest[2 * n + i] * (1 / least_pivot));
+        const V own = lane::all<V>(d[i]);
         const auto next = [&](int g) EBB_LAMBDA {
           const V pivot = (own - x[g]) - part_of_last[g];
-          V quotient = steepest;
-          if constexpr (lane::scalar<V>) {
-            if (!(lane::abs(pivot) < least)) quotient = square / pivot;
-          } else quotient = lane::select(lane::abs(pivot) < least, steepest, square / pivot);
-          sum[g] = sum[g] + lane::select(pivot < least, one, none);
-          part_of_last[g] = quotient;
+          sum[g] = sum[g] + bisection<T>::is_negative(pivot);
+          part_of_last[g] = bisection<T>::quotient(squares[i], pivot);
         };
         (next(G), ...);
       }
@@ -171,29 +140,14 @@ struct tridiagonal {
   /// Values k, k + 1, ...: one for each lane of each group.
   template <class V, int Groups>
   constexpr void bisect(std::ptrdiff_t k, T bound, T* values) const {
-    constexpr int size = lane::scalar<V> ? 1 : lane_count;
+    constexpr int size = bisection<T>::template values_of<V>;
     [&]<int... G>(std::integer_sequence<int, G...>) EBB_LAMBDA {
-      const V half = lane::all<V>(T(0.5)), most = lane::all<V>(bound);
-      const V smaller[] = {(lane::all<V>(static_cast<T>(k + G * size)) + first_lanes<V>())...};
-      V low[] = {((smaller[G] - smaller[G]) - most)...}, high[] = {(low[G] + (most + most))...}, x[Groups], numbers[Groups];
-      for (int step = 0; step <= std::numeric_limits<T>::digits + 1; ++step) {
-        ((x[G] = half * (low[G] + high[G])), ...);
-        count<V, Groups>(x, numbers);
-        const auto halve = [&](int g) EBB_LAMBDA {
-          const auto above = numbers[g] > smaller[g];
-          high[g] = lane::select(above, x[g], high[g]);
-          low[g] = lane::select(above, low[g], x[g]);
-        };
-        (halve(G), ...);
-      }
-      const auto put = [&](int g) EBB_LAMBDA {
-        const V found = half * (low[g] + high[g]);
-        T* const to = values + k + g * size;
-        if constexpr (lane::scalar<V>) *to = found;
-        else if (const std::ptrdiff_t left = n - k - g * size; left >= size) found.store(to);
-        else if (left > 0) found.store(to, static_cast<int>(left));
-      };
-      (put(G), ...);
+      const V most = lane::all<V>(bound);
+      const V smaller[] = {(lane::all<V>(static_cast<T>(k + G * size)) + bisection<T>::template lane_numbers<V>())...};
+      V low[] = {((smaller[G] - smaller[G]) - most)...}, high[] = {(low[G] + (most + most))...};
+      bisection<T>::halve(std::numeric_limits<T>::digits + 2, smaller, low, high,
+                          [&](const V(&at)[Groups], V(&found)[Groups]) EBB_LAMBDA { count<V, Groups>(at, found); });
+      (bisection<T>::put(lane::all<V>(T(0.5)) * (low[G] + high[G]), k + G * size, n, values), ...);
     }(std::make_integer_sequence<int, Groups>{});
   }
 };
