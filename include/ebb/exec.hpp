@@ -15,6 +15,7 @@
 #include "exec/band.hpp"
 #include "exec/one_step.hpp"
 #include "exec/loop.hpp"
+#include "exec/copied_row.hpp"
 #include "exec/small_matrix_step.hpp"
 #include "exec/run.hpp"
 #include "exec/bind.hpp"

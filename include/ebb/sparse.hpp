@@ -10,6 +10,7 @@
 #include "sparse/element_sets.hpp"
 #include "sparse/known.hpp"
 #include "sparse/dependence.hpp"
+#include "sparse/boxes.hpp"
 #include "sparse/steps.hpp"
 #include "sparse/constant_pattern.hpp"
 #include "sparse/block_rows.hpp"

@@ -1,6 +1,6 @@
 // test/exec/small_matrix_step.cpp — one small matrix of known extents has the bits of a matrix in a batch, and the same errors.
 // SPDX-License-Identifier: BSL-1.0
-// covers: op/small_matrix.hpp kernel/known.hpp kernel/fours.hpp
+// covers: copied_row.hpp op/small_matrix.hpp kernel/known.hpp kernel/fours.hpp
 #include <ebb/functional.hpp>
 #include <ebb/linalg.hpp>
 

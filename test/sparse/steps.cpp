@@ -1,6 +1,6 @@
 // test/sparse/steps.cpp — the dependence of loops: random ones, and loops, conditions and zeros whose sets are known exactly.
 // SPDX-License-Identifier: BSL-1.0
-// covers: known.hpp element_sets.hpp
+// covers: boxes.hpp known.hpp element_sets.hpp
 #include <ebb/functional.hpp>
 #include <ebb/sparse.hpp>
 

@@ -13,6 +13,7 @@
 #include "one_step.hpp"
 #include "probed.hpp"
 #include "program.hpp"
+#include "copied_row.hpp"
 #include "small_matrix_step.hpp"
 
 #include "../base/repeat.hpp"
@@ -159,10 +160,7 @@ EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position b
   extent_list shapes[static_cast<std::size_t>(e.count)];
   each_turn<e.count>([&](int j) EBB_LAMBDA { in[j] = call.buffer[P::plan.joined[static_cast<std::size_t>(s.joined.first + j)]]; });
   if constexpr (turns_rows<P, S>)
-    if (dynamic_volume<P, e.shape>(call.symbol) == 1) {
-      std::memcpy(call.buffer[s.out], in[0], static_volume<P, e.shape> * size_of(e.op->result));
-      return;
-    }
+    if (copy_one_row<P, e.shape, e.op->result>(call.buffer[s.out], in[0], call.symbol)) return;
   if constexpr (constexpr int rows = has_views<P, S> ? 0 : rows_of_small_matrix<P, S>; rows > 0) {
     constexpr auto& last = P::shape_at(e.op->what == kind::solve ? e.shape : operand(0).shape);
     constexpr int columns = e.op->what == kind::contract ? rows : static_cast<int>(last.e[last.rank - 1]);

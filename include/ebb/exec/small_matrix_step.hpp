@@ -1,50 +1,13 @@
-// ebb/exec/small_matrix_step.hpp — which steps of a program are on small matrices of known extents, or copies of one row.
+// ebb/exec/small_matrix_step.hpp — which steps of a program are on small matrices of known extents: see [note: one small matrix].
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
 #include "../base/repeat.hpp"
-#include "../op/move.hpp"
 #include "../op/small_matrix.hpp"
 #include "../plan/step.hpp"
 #include "../tensor/product_order.hpp"
 
 namespace ebb::inline EBB_ABI::detail {
-
-/// Whether step S permutes axes, and keeps those of static extents in their order: if all others have one element, it is a copy.
-/// So a program whose lanes run along rows pays little for turning a single one: see [note: components].
-template <class P, int S>
-inline constexpr bool turns_rows = [] {
-  const equation& e = P::g.eq[static_cast<std::size_t>(P::plan.steps[static_cast<std::size_t>(S)].equation)];
-  if (e.op->family != family_of<op::permute>) return false;
-  const auto& s = P::shape_at(e.shape);
-  int last = -1;
-  bool rising = true, any = false;
-  for (int i = 0; i < s.rank; ++i) {
-    const int from = packed_axis(e.attr[0], i);
-    if (s.e[static_cast<std::size_t>(i)] < 0) any = true;
-    else if (s.e[static_cast<std::size_t>(i)] != 1) {
-      rising = rising && from > last;
-      last = from;
-    }
-  }
-  return rising && any;
-}();
-/// The volume of a shape's static axes, or of the others.
-template <class P, int Shape>
-inline constexpr std::size_t static_volume = [] {
-  std::size_t n = 1;
-  for (int i = 0; i < P::shape_at(Shape).rank; ++i)
-    if (const auto e = P::shape_at(Shape).e[static_cast<std::size_t>(i)]; e >= 0) n *= static_cast<std::size_t>(e);
-  return n;
-}();
-template <class P, int Shape>
-EBB_INLINE std::size_t dynamic_volume(const std::size_t* symbol) {
-  std::size_t n = 1;
-  repeat<P::shape_at(Shape).rank>([&]<int A>() EBB_LAMBDA {
-    if constexpr (constexpr int e = P::shape_at(Shape).e[A]; e < 0) n *= extent_value(e, symbol);
-  });
-  return n;
-}
 
 /// The rows of the step's matrices if they are static and few enough for kernels.small_matrix, else 0.
 template <class P, int S>

@@ -79,6 +79,7 @@ class row_planner {
     runs_.shrink(0);
     for (int t = 1; t <= last_turn_ && runs_.size() < most_runs; t += 2)
       if (t == 1 || multiplies_in(t)) runs_.push(t);
+    repeatable_ = runs_.size() > 1 ? steps_to_repeat(g_, p_) : vec<int>(p_.buffers.size(), -1);
     for (int dropped = 0; dropped >= 0;) {
       if (runs_.empty()) return false;
       dropped = place_buffers();
@@ -241,7 +242,6 @@ class row_planner {
 
   /// Decides how blocks use each buffer. Returns a run that is impossible or does not pay, or -1.
   EBB_COLD constexpr int place_buffers() {
-    const vec<int> repeatable = steps_to_repeat(g_, p_);
     vec<unsigned> used(p_.buffers.size(), 0);  // the phases that read or write each buffer
     written_ = vec<int>(p_.buffers.size(), -1);
     for (int s = 0; s < p_.steps.size(); ++s)
@@ -261,12 +261,12 @@ class row_planner {
       const unsigned in_runs = used[b] & all_runs;
       if (x.is != plan_buffer::role::argument && in_runs == 0) continue;
       const int own = temporary && written_[b] % 2 == 1 ? written_[b] : -1;  // the phase of the run that writes it
-      if (own >= 0 && (used[b] == bit(own) || (repeatable[b] >= 0 && used[b] == in_runs))) {
+      if (own >= 0 && (used[b] == bit(own) || (repeatable_[b] >= 0 && used[b] == in_runs))) {
         use_[b] = row_use::within;
         for (int i = 0; i < runs_.size(); ++i) {
           if (!(in_runs & bit(2 * i + 1))) continue;
           within[i] += row_volume(x.shape);
-          if (2 * i + 1 != own) repeats_.push({repeatable[b], b, i});
+          if (2 * i + 1 != own) repeats_.push({repeatable_[b], b, i});
         }
         continue;
       }
@@ -322,7 +322,7 @@ class row_planner {
   int last_turn_ = 0;
   vec<int> runs_;                    // the turns that run on blocks
   vec<row_use> use_;                 // by buffer
-  vec<int> written_;                 // by buffer: the first phase that writes it, or -1
+  vec<int> written_, repeatable_;    // by buffer: the first phase that writes it, and the step that a later run may repeat; or -1
   vec<repeat> repeats_;
 };
 

@@ -197,7 +197,7 @@ class dependence_finder {
       default: return by_blocks(k, n, 1, e.count);
     }
   }
-  /// Boxes that begin at operands: see sparse/steps.hpp.
+  /// Boxes that begin at operands: see sparse/boxes.hpp.
   constexpr element_sets boxes(int k, std::size_t n);
   constexpr element_sets elementwise(int k, std::size_t n) {
     const equation& e = g_.eq[k];
