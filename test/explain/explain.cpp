@@ -212,3 +212,44 @@ TEST_CASE("arguments that do not fit are refused") {
   CHECK_THROWS_WITH(ebb::explain(f, explained_vector::ones(3), explained_vector::ones(4)),
                     "ebb::explain: the extents of the arguments do not fit: argument 1 is [4], not [3]");
 }
+
+TEST_CASE("boxes that begin at operands are named with both shapes") {
+  using explained_number = std::int32_t;
+  const std::string read = ebb::explain<explained_matrix, explained_number>([](auto x, auto i) {
+                             return ebb::dynamic_slice<4, 8>(x, i, 0);
+                           }).text();
+  INFO(read);
+  CHECK(read.find("copies [4, 8] out of [n, m]: a box that begins at an operand\n") != std::string::npos);
+  const std::string put = ebb::explain<explained_matrix, ebb::tensor<float, 4, 8>, explained_number>([](auto x, auto part, auto i) {
+                            return ebb::dynamic_update_slice(x, part, i, 0);
+                          }).text();
+  INFO(put);
+  CHECK(put.find("copies [n, m], and writes [4, 8] into it: a box that begins at an operand\n") != std::string::npos);
+  const std::string added = ebb::explain<explained_matrix, explained_number>([](auto x, auto i) {
+                              return ebb::grad([](auto y, auto j) { return ebb::sum(ebb::sin(ebb::dynamic_slice<4, 8>(y, j, 0))); })(x, i);
+                            }).text();
+  INFO(added);
+  CHECK(added.find("adds [4, 8] into zeros, ") != std::string::npos);
+}
+
+namespace {
+
+constexpr auto explained_exponent = [](auto mean, auto scale, auto x) {
+  return ebb::sum<1>(ebb::square(ebb::matmul(x - mean, ebb::transpose(scale))));
+};
+constexpr auto explained_mixture = [](auto mean, auto scale, auto x) {
+  return ebb::sum(ebb::logsumexp<0>(-0.5f * ebb::map(explained_exponent, mean, scale, ebb::whole(x))));
+};
+
+}  // namespace
+
+TEST_CASE("a step that a later run of blocks repeats names the first one") {
+  using scales = ebb::tensor<float, ebb::dyn, ebb::dyn, ebb::dyn>;
+  const std::string text = ebb::explain<explained_matrix, scales, explained_matrix>([](auto mean, auto scale, auto x) {
+                             return ebb::grad<0, 1>(explained_mixture)(mean, scale, x);
+                           }).text();
+  INFO(text);
+  CHECK(text.find("\n  repeats step 0: reading its array from memory would take longer\n  fuses sub\n") != std::string::npos);
+  const std::string run = "steps run on some of the n rows at a time: what they keep stays in the cache\n";
+  CHECK(text.find(run) != text.rfind(run));
+}

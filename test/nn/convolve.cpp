@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // covers: convolve.hpp slid.hpp convolution_op.hpp
 #include "../catch.hpp"
+#include "../random_array.hpp"
 #include "../same_bits.hpp"
 
 #include <ebb/nn/convolution.hpp>
 
 #include <cmath>
-#include <random>
 #include <type_traits>
 #include <vector>
 
@@ -77,15 +77,6 @@ std::vector<geometry> geometries() {
   return r;
 }
 
-template <class T>
-std::vector<T> random_elements(std::size_t count, std::uint64_t seed) {
-  std::mt19937_64 next(seed);
-  std::uniform_real_distribution<float> number(-1, 1);
-  std::vector<T> r;
-  for (std::size_t i = 0; i < count; ++i) r.push_back(static_cast<T>(number(next)));
-  return r;
-}
-
 template <class Op, class T>
 std::vector<T> run(const geometry& g, const std::vector<T>& a, const extent_list& of_a, const std::vector<T>& b, const extent_list& of_b,
                    const extent_list& out) {
@@ -125,8 +116,8 @@ template <class T>
 void check_forms(const geometry& g, long double bound) {
   INFO("stride " << g.attr.axis[0].stride << ", dilation " << g.attr.axis[0].dilation << ", groups " << g.attr.groups << ", x "
                  << g.x().volume() << ", w " << g.w().volume());
-  const auto x = random_elements<T>(g.x().volume(), 1), w = random_elements<T>(g.w().volume(), 2);
-  const auto r = random_elements<T>(g.r().volume(), 3);
+  const auto x = test::random_elements<T>(g.x().volume(), 1), w = test::random_elements<T>(g.w().volume(), 2);
+  const auto r = test::random_elements<T>(g.r().volume(), 3);
   const auto forward = run<ebb::op::conv, T>(g, x, g.x(), w, g.w(), g.r());
   const auto back = run<ebb::op::conv_back, T>(g, r, g.r(), w, g.w(), g.x());
   const auto weights = run<ebb::op::conv_weights, T>(g, x, g.x(), r, g.r(), g.w());

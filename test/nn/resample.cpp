@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // covers: resample.hpp resample_back.hpp resize_op.hpp
 #include "../catch.hpp"
+#include "../random_array.hpp"
 #include "../same_bits.hpp"
 
 #include <ebb/nn/resize.hpp>
 
 #include <cmath>
-#include <random>
 #include <type_traits>
 #include <vector>
 
@@ -106,15 +106,6 @@ std::vector<T> run(sampling how, const std::vector<T>& x, const extent_list& of_
   return r;
 }
 
-template <class T>
-std::vector<T> random_elements(std::size_t count, std::uint64_t seed) {
-  std::mt19937_64 next(seed);
-  std::uniform_real_distribution<double> number(-1, 1);
-  std::vector<T> r;
-  for (std::size_t i = 0; i < count; ++i) r.push_back(static_cast<T>(number(next)));
-  return r;
-}
-
 template <int Taps, class T>
 void check(sampling how, const sizes& s, long double bound) {
   const extent_list x = s.extents(s.from), y = s.extents(s.to);
@@ -122,7 +113,7 @@ void check(sampling how, const sizes& s, long double bound) {
                    << s.to.back());
   for (const bool back : {false, true}) {
     const extent_list &in = back ? y : x, &out = back ? x : y;
-    const auto given = random_elements<T>(in.volume(), 1 + back);
+    const auto given = test::random_elements<T>(in.volume(), 1 + back);
     const auto got = back ? run<ebb::op::resample_back<Taps>, T>(how, given, in, out) : run<ebb::op::resample<Taps>, T>(how, given, in, out);
     std::vector<long double> sums(given.begin(), given.end());
     extent_list e = in;
@@ -160,6 +151,18 @@ TEMPLATE_TEST_CASE("elements of each size are taken from the nearest place", "",
     for (std::size_t i = 0; i < s.extents(s.from).volume(); ++i) x.push_back(static_cast<TestType>(static_cast<float>(i % 1000)));
     for (const sampling how : {sampling::nearest, sampling::exact})
       run<ebb::op::resample<1>, TestType>(how, x, s.extents(s.from), s.extents(s.to));
+  }
+}
+
+TEMPLATE_TEST_CASE("narrow floats are summed in float and rounded once, with the reference's bits", "", ebb::bf16, ebb::f16) {
+  for (const sizes& s : all_sizes()) {
+    const extent_list x = s.extents(s.from), y = s.extents(s.to);
+    const auto given = test::random_elements<TestType>(x.volume(), 1), back = test::random_elements<TestType>(y.volume(), 2);
+    run<ebb::op::resample<2>, TestType>(sampling::linear, given, x, y);
+    run<ebb::op::resample<4>, TestType>(sampling::cubic, given, x, y);
+    run<ebb::op::resample_back<1>, TestType>(sampling::exact, back, y, x);
+    run<ebb::op::resample_back<2>, TestType>(sampling::corners, back, y, x);
+    run<ebb::op::resample_back<4>, TestType>(sampling::cubic, back, y, x);
   }
 }
 
