@@ -79,7 +79,8 @@ class row_planner {
     runs_.shrink(0);
     for (int t = 1; t <= last_turn_ && runs_.size() < most_runs; t += 2)
       if (t == 1 || multiplies_in(t)) runs_.push(t);
-    repeatable_ = runs_.size() > 1 ? steps_to_repeat(g_, p_) : vec<int>(p_.buffers.size(), -1);
+    repeatable_ = vec<int>(p_.buffers.size(), -1);
+    if (runs_.size() > 1) repeatable_ = steps_to_repeat(g_, p_);
     for (int dropped = 0; dropped >= 0;) {
       if (runs_.empty()) return false;
       dropped = place_buffers();
