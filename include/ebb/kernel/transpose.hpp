@@ -166,7 +166,7 @@ EBB_INLINE void join_groups(char* to, auto column, std::size_t count) {
 
 /// Element i of each of these columns, at least two, as row i of the result; elements of Size bytes, 4 or 8.
 template <std::size_t Size>
-inline void join_columns(char* to, const void* const* column, std::size_t columns, std::size_t rows) {
+EBB_TEMPLATE void join_columns(char* to, const void* const* column, std::size_t columns, std::size_t rows) {
   using T = std::conditional_t<Size == 4, std::int32_t, std::int64_t>;
   constexpr std::size_t n = simd::count_of<T>;
   const auto at = [=](auto c) EBB_LAMBDA { return static_cast<const char*>(column[c]); };
@@ -194,6 +194,8 @@ inline void join_columns(char* to, const void* const* column, std::size_t column
   for (; i < rows; ++i)
     for (std::size_t c = 0; c < columns; ++c) std::memcpy(to + (i * columns + c) * Size, at(c) + i * Size, Size);
 }
+EBB_ONCE_FOR_ALL(void join_columns<4>(char*, const void* const*, std::size_t, std::size_t))
+EBB_ONCE_FOR_ALL(void join_columns<8>(char*, const void* const*, std::size_t, std::size_t))
 
 /// Transposes rows of two to four adjacent elements, or as many rows into such; elements of Size bytes, 4 or 8. False: it has done nothing.
 template <std::size_t Size>

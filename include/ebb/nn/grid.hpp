@@ -8,6 +8,11 @@
 
 #include "resize.hpp"
 
+#include "../op/compare.hpp"
+#include "../op/gather.hpp"
+#include "../op/operators.hpp"
+#include "../op/rounding.hpp"
+
 namespace ebb::inline EBB_ABI {
 
 template <class Call>

@@ -7,6 +7,7 @@
 
 #include "../kernel/workspace.hpp"
 #include "../num/trigonometric.hpp"
+#include "../op/emit.hpp"
 #include "../op/whole.hpp"
 
 namespace ebb::inline EBB_ABI::kernel {

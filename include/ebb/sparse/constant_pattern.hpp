@@ -9,7 +9,6 @@
 // (README.md) clang takes smaller ones only. Else jacobian.pattern(x) finds the pattern at run time.
 #pragma once
 
-#include "boxes.hpp"
 #include "pattern.hpp"
 #include "steps.hpp"
 

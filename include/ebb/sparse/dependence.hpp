@@ -14,6 +14,7 @@
 // floats.
 #pragma once
 
+#include "boxes.hpp"
 #include "element_sets.hpp"
 #include "known.hpp"
 
@@ -197,8 +198,32 @@ class dependence_finder {
       default: return by_blocks(k, n, 1, e.count);
     }
   }
-  /// Boxes that begin at operands: see sparse/boxes.hpp.
-  constexpr element_sets boxes(int k, std::size_t n);
+  /// Boxes at unknown places may be anywhere, but box_put keeps the elements of operand 0 where they are.
+  constexpr element_sets boxes(int k, std::size_t n) {
+    const box_form f = box_form::of(g_.eq[k].attr);
+    const extent_list whole = extents(whole_of_box(g_, k)), part = extents(part_of_box(g_, k));
+    bool known = true;
+    for (int j = f.first(); j < g_.eq[k].count; ++j) known = known && known_.is_known(g_.operand(k, j));
+    if (!known) {
+      const std::size_t batches = whole.volume(0, f.own);
+      if (f.what != box_form::puts || batches == 0) return by_blocks(k, n, batches, 1);
+      return one_by_one(n, [&](std::size_t i) {
+        const std::size_t each = in(k, 1).size() / batches, first = i / (n / batches) * each;
+        set_.add(in(k, 0), i);
+        for (std::size_t q = 0; q < each; ++q) set_.add(in(k, 1), first + q);
+        return false;
+      });
+    }
+    const auto from = elements_of_box(g_, k, whole, part, known_);
+    return one_by_one(n, [&](std::size_t i) {
+      bool zero = true;
+      for (const auto& [j, x] : from[i]) {
+        zero = zero && in(k, j).is_zero(x);
+        set_.add(in(k, j), x);
+      }
+      return zero;
+    });
+  }
   constexpr element_sets elementwise(int k, std::size_t n) {
     const equation& e = g_.eq[k];
     if (chooses(k)) {
