@@ -29,6 +29,7 @@
 #include "kernel/row_products.hpp"
 #include "kernel/contract.hpp"
 #include "kernel/move.hpp"
+#include "kernel/indexed.hpp"
 #include "kernel/run_state.hpp"
 #include "kernel/scalar_nest.hpp"
 #include "kernel/nest.hpp"

@@ -120,6 +120,26 @@ TEST_CASE("probabilities of classes") {
       ebb::grad([](auto x) { return ebb::categorical_logit_lpmf(0, x); })(ebb::tensor<double, 3>{0, 0, 0});
   CHECK((of_logit(0) == Approx(2 / 3.) && of_logit(2) == Approx(-1 / 3.)));
   CHECK_THROWS_AS(ebb::categorical_lpmf(ebb::tensor<std::int64_t, 1>{3}, p), ebb::error);
+  CHECK_THROWS_WITH(ebb::categorical_lpmf(ebb::tensor<std::int64_t, 2>{1, 2}, rows),
+                    "ebb::categorical_lpmf: number 1 of the indices of shape [2] is 2, and there are 2 classes");
+}
+
+TEMPLATE_TEST_CASE("each row of a batch gives the logarithm of the element that its class names", "", float, double) {
+  for (const std::size_t n : {1u, 5u, 33u}) {
+    ebb::tensor<TestType, ebb::dyn, 3, 17> p(n);
+    ebb::tensor<std::int32_t, ebb::dyn, 3> k(n);
+    for (std::size_t i = 0; i < p.size(); ++i) p.mutable_data()[i] = static_cast<TestType>(i % 13 + 1) / 16;
+    for (std::size_t i = 0; i < k.size(); ++i) k.mutable_data()[i] = static_cast<std::int32_t>(i * 5 % 17);
+    const auto y = ebb::categorical_lpmf(k, p);
+    const auto slopes = ebb::grad<1>([](auto at, auto x) { return ebb::sum(ebb::square(ebb::categorical_lpmf(at, x))); })(k, p);
+    for (std::size_t i = 0; i < k.size(); ++i)
+      for (std::size_t j = 0; j < 17; ++j) {
+        const TestType x = p.data()[i * 17 + j];
+        const bool here = j == static_cast<std::size_t>(k.data()[i]);
+        if (here) REQUIRE(y.data()[i] == Approx(std::log(static_cast<double>(x))));
+        REQUIRE(slopes.data()[i * 17 + j] == Approx(here ? 2 * std::log(static_cast<double>(x)) / static_cast<double>(x) : 0.));
+      }
+  }
 }
 
 TEST_CASE("probabilities of classes have the first and second derivatives of logarithms; zeros, infinities, NaN, no classes to look up") {

@@ -8,7 +8,7 @@
 
 #include "../base/error.hpp"
 #include "../base/repeat.hpp"
-#include "../kernel/move.hpp"
+#include "../kernel/indexed.hpp"
 #include "../plan/plan.hpp"
 #include "../tensor/layout.hpp"
 

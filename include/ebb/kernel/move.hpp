@@ -1,9 +1,10 @@
-// ebb/kernel/move.hpp — moves of elements: strided boxes, rows selected, written, combined and added by index.
+// ebb/kernel/move.hpp — moves of elements: strided boxes, and rows.
 // SPDX-License-Identifier: BSL-1.0
 //
 // Permutations, transposes, slices (with steps, also backwards), the pieces of a concatenation and broadcasts are all one strided_copy.
 #pragma once
 
+#include "../base/repeat.hpp"
 #include "../tensor/strided.hpp"
 #include "narrow.hpp"
 #include "transpose.hpp"
@@ -16,10 +17,26 @@
 
 namespace ebb::inline EBB_ABI::kernel {
 
+/// `bytes` bytes, fewer than twice Most: two parts of equal length, which may overlap.
+template <std::size_t Most>
+EBB_INLINE void copy_short(char* to, const char* from, std::size_t bytes) {
+  if constexpr (Most == 1) {
+    if (bytes > 0) *to = *from;
+  } else {
+    if (bytes < Most) return copy_short<Most / 2>(to, from, bytes);
+    simd::vector<char, Most> first, last;
+    std::memcpy(&first, from, Most);
+    std::memcpy(&last, from + bytes - Most, Most);
+    std::memcpy(to, &first, Most);
+    std::memcpy(to + bytes - Most, &last, Most);
+  }
+}
+
 /// `bytes` bytes of a row. Short rows are copied in registers: a call of memcpy costs as much as they do.
 EBB_INLINE void copy_row(char* to, const char* from, std::size_t bytes) {
   constexpr std::size_t size = simd::register_bytes, longest = 16 * size;
-  if (bytes < size || bytes > longest) {
+  if (bytes < size) return copy_short<size / 2>(to, from, bytes);
+  if (bytes > longest) {
     std::memcpy(to, from, bytes);
     return;
   }
@@ -36,12 +53,13 @@ EBB_INLINE void copy_row(char* to, const char* from, std::size_t bytes) {
 /// Rows of Registers registers each, so many bytes apart.
 template <int Registers>
 EBB_INLINE void copy_rows_of(char* to, std::ptrdiff_t to_step, const char* from, std::ptrdiff_t from_step, std::size_t rows) {
-  constexpr auto size = static_cast<std::ptrdiff_t>(simd::register_bytes);
-  for (; rows > 0; --rows, to += to_step, from += from_step) {
-    simd::vector<char> x[Registers];
-    for (int i = 0; i < Registers; ++i) std::memcpy(&x[i], from + i * size, simd::register_bytes);
-    for (int i = 0; i < Registers; ++i) std::memcpy(to + i * size, &x[i], simd::register_bytes);
-  }
+  for (; rows > 0; --rows, to += to_step, from += from_step)
+    repeat<Registers>([&]<int I>() EBB_LAMBDA {
+      constexpr auto at = I * static_cast<std::ptrdiff_t>(simd::register_bytes);
+      simd::vector<char> x;
+      std::memcpy(&x, from + at, sizeof x);
+      std::memcpy(to + at, &x, sizeof x);
+    });
 }
 /// Rows of `bytes` bytes. The usual lengths need no loop for each row.
 EBB_INLINE void copy_rows(char* to, std::ptrdiff_t to_step, const char* from, std::ptrdiff_t from_step, std::size_t rows,
@@ -176,161 +194,6 @@ void copy(const Copy& c, const void* from, void* to, std::size_t size) {
     case 2: return move::run<2>(axes, 0, p, q);
     case 4: return move::run<4>(axes, 0, p, q);
     default: return move::run<8>(axes, 0, p, q);
-  }
-}
-
-/// The first i for which index[i] is no row (0 ... rows - 1), or count. Call it before gather_rows and add_rows, which do not check
-/// indices.
-template <class Index>
-inline std::size_t first_bad_index(const Index* index, std::size_t count, std::size_t rows) {
-  using U = std::make_unsigned_t<Index>;
-  constexpr std::size_t largest = std::numeric_limits<Index>::max(), n = simd::count_of<U>, together = 8 * n;
-  const U last = static_cast<U>((rows < largest ? rows : largest + 1) - 1);
-  std::size_t i = 0;
-  // The sign of one of the two is set if x is negative, or larger than the last row: no comparison, so lanes can do it.
-  const simd::vector<U> limit = simd::all(last);
-  const auto signs = [=](std::size_t at) EBB_LAMBDA {
-    simd::vector<U> x;
-    std::memcpy(&x, index + at, sizeof x);
-    return x | (limit - x);
-  };
-  for (; i + together <= count; i += together) {
-    simd::vector<U> any = signs(i), other = signs(i + n);
-    for (std::size_t j = 2 * n; j < together; j += 2 * n) {
-      any |= signs(i + j);
-      other |= signs(i + j + n);
-    }
-    any |= other;
-    U bits = 0;
-    for (int lane = 0; lane < simd::count_of<U>; ++lane) bits = static_cast<U>(bits | any[lane]);
-    if (static_cast<Index>(bits) < 0) break;
-  }
-  for (; i < count; ++i)
-    if (index[i] < 0 || static_cast<std::size_t>(index[i]) >= rows) return i;
-  return count;
-}
-
-/// Row i of the result is row index[i] of the source. Known: the bytes of a row, if they are known.
-template <std::size_t Known, class Index>
-EBB_INLINE void gather_rows_of(char* to, const char* from, const Index* index, std::size_t count, std::size_t row_bytes) {
-  const std::size_t bytes = Known > 0 ? Known : row_bytes;
-  for (std::size_t i = 0; i < count; ++i, to += bytes) {
-    const char* const row = from + static_cast<std::size_t>(index[i]) * bytes;
-    if constexpr (Known > 0) std::memcpy(to, row, bytes);
-    else copy_row(to, row, bytes);
-  }
-}
-template <class Index>
-inline void gather_rows(void* to, const void* from, const Index* index, std::size_t count, std::size_t row_bytes) {
-  char* const out = static_cast<char*>(to);
-  const char* const in = static_cast<const char*>(from);
-  switch (row_bytes) {
-    case 0: return;
-    case 4: return gather_rows_of<4>(out, in, index, count, 4);
-    case 8: return gather_rows_of<8>(out, in, index, count, 8);
-    case 16: return gather_rows_of<16>(out, in, index, count, 16);
-    case 24: return gather_rows_of<24>(out, in, index, count, 24);
-    default: return gather_rows_of<0>(out, in, index, count, row_bytes);
-  }
-}
-
-/// The same, turned: element j of row i of the result is element i of row index[j] of the source.
-template <std::size_t Size, class Index>
-inline void gather_turned_of(char* to, const char* from, const Index* index, std::size_t count, std::size_t row_bytes) {
-  const auto row = [=](std::size_t i) { return from + static_cast<std::size_t>(index[i]) * row_bytes; };
-  const std::size_t columns = row_bytes / Size, to_row = count * Size;
-  std::size_t i = 0;
-  if constexpr (Size >= 4) {
-    using T = std::conditional_t<Size == 4, std::int32_t, std::int64_t>;
-    constexpr std::size_t n = simd::count_of<T>;
-    const auto step = static_cast<std::ptrdiff_t>(to_row);
-    for (; i + n <= count; i += n) {
-      const char* rows[n];
-      for (std::size_t r = 0; r < n; ++r) rows[r] = row(i + r);
-      const auto at = [&](std::size_t j) EBB_LAMBDA { return [&rows, j](int r) EBB_LAMBDA { return rows[r] + j * Size; }; };
-      std::size_t j = 0;
-      for (; j + n <= columns; j += n) turn_square<T>(at(j), to + j * to_row + i * Size, step);
-      if (j == columns) continue;
-      if (columns >= n) turn_square<T>(at(columns - n), to + (columns - n) * to_row + i * Size, step);
-      else turn_narrow<T>(at(0), to + i * Size, step, static_cast<int>(columns));
-    }
-  }
-  for (; i < count; ++i)
-    for (std::size_t j = 0; j < columns; ++j) std::memcpy(to + j * to_row + i * Size, row(i) + j * Size, Size);
-}
-template <class Index>
-inline void gather_turned(void* to, const void* from, const Index* index, std::size_t count, std::size_t row_bytes, std::size_t size) {
-  char* const out = static_cast<char*>(to);
-  const char* const in = static_cast<const char*>(from);
-  switch (size) {
-    case 1: return gather_turned_of<1>(out, in, index, count, row_bytes);
-    case 2: return gather_turned_of<2>(out, in, index, count, row_bytes);
-    case 4: return gather_turned_of<4>(out, in, index, count, row_bytes);
-    default: return gather_turned_of<8>(out, in, index, count, row_bytes);
-  }
-}
-
-/// Row index[i] of the result is row i of the source, in rising order of i: of repeated indices the last one is written.
-template <std::size_t Known, class Index>
-EBB_INLINE void write_rows_of(char* to, const char* from, const Index* index, std::size_t count, std::size_t row_bytes) {
-  for (std::size_t i = 0; i < count; ++i, from += row_bytes) {
-    char* const row = to + static_cast<std::size_t>(index[i]) * row_bytes;
-    if constexpr (Known > 0) std::memcpy(row, from, Known);
-    else copy_row(row, from, row_bytes);
-  }
-}
-template <class Index>
-inline void write_rows(void* to, const void* from, const Index* index, std::size_t count, std::size_t row_bytes) {
-  char* const out = static_cast<char*>(to);
-  const char* const in = static_cast<const char*>(from);
-  switch (row_bytes) {
-    case 1: return write_rows_of<1>(out, in, index, count, 1);
-    case 2: return write_rows_of<2>(out, in, index, count, 2);
-    case 4: return write_rows_of<4>(out, in, index, count, 4);
-    case 8: return write_rows_of<8>(out, in, index, count, 8);
-    default: return write_rows_of<0>(out, in, index, count, row_bytes);
-  }
-}
-
-/// Combines row i of the source with row index[i] of the result, in rising order of i: to = combine(to, from), on elements and on lanes.
-/// `ordered` is the same for a `from` that is no NaN.
-template <element T, class Index>
-inline void combine_rows(T* to, const T* from, const Index* index, std::size_t count, std::size_t row_length, auto combine, auto ordered) {
-  using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
-  const auto one = [combine](T& x, T y) EBB_LAMBDA { x = static_cast<T>(combine(static_cast<wide>(x), static_cast<wide>(y))); };
-  if (row_length == 1) {
-    for (std::size_t i = 0; i < count; ++i) {
-      T& x = to[index[i]];
-      if constexpr (std::is_floating_point_v<T>) {
-        if (from[i] == from[i]) [[likely]] x = ordered(x, from[i]);
-        else x = combine(x, from[i]);
-      } else one(x, from[i]);
-    }
-    return;
-  }
-  for (std::size_t i = 0; i < count; ++i, from += row_length) {
-    T* const row = to + static_cast<std::size_t>(index[i]) * row_length;
-    std::size_t j = 0;
-    if constexpr (full_width<T>)
-      for (; j + lane_count <= row_length; j += lane_count) combine(lanes<T>::load(row + j), lanes<T>::load(from + j)).store(row + j);
-    for (; j < row_length; ++j) one(row[j], from[j]);
-  }
-}
-
-/// Adds row i of the source to row index[i] of the result, in rising order of i: repeated indices are summed in that order.
-template <element T, class Index>
-inline void add_rows(T* to, const T* from, const Index* index, std::size_t count, std::size_t row_length) {
-  if constexpr (std::is_arithmetic_v<T>)
-    if (row_length == 1) {
-      for (std::size_t i = 0; i < count; ++i) to[index[i]] += from[i];
-      return;
-    }
-  for (std::size_t i = 0; i < count; ++i, from += row_length) {
-    T* const row = to + static_cast<std::size_t>(index[i]) * row_length;
-    std::size_t j = 0;
-    for (; j + lane_count <= row_length; j += lane_count) (lanes<T>::load(row + j) + lanes<T>::load(from + j)).store(row + j);
-    const int rest = static_cast<int>(row_length - j);
-    if (rest > 0) (lanes<T>::load(row + j, rest) + lanes<T>::load(from + j, rest)).store(row + j, rest);
   }
 }
 

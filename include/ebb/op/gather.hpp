@@ -25,6 +25,13 @@ struct take;
 
 namespace ebb::inline EBB_ABI::op {
 
+/// The name of the places that an operand of F names: F::counted, if that is there.
+template <class F>
+constexpr std::string_view counted_by(std::string_view otherwise) {
+  if constexpr (requires { F::counted; }) return F::counted;
+  else return otherwise;
+}
+
 template <class I>
 struct by_rows : op_base {
   static constexpr int arity = 2;
@@ -39,11 +46,11 @@ struct scatter;
 
 /// The rows of operand 0 with the indices in operand 1. attr 0: the number of leading axes common to both, each with rows of its own.
 /// attr 1: whether the result is turned, with the indices' axes last; then attr 0 is 0. Only pass/unpack.hpp asks for that, after pulls.
-/// F: the function that errors about indices name.
+/// F: the function that errors about indices name, with F::counted if the places are no rows.
 /// Shape: indices' axes, then x's axes after the row axis; turned: the other way round.   Saves: indices.   Error: exact.
 template <class I, class F = functions::take>
 struct gather : by_rows<I> {
-  static constexpr std::string_view name = "gather", asker = short_name_of<F>();
+  static constexpr std::string_view name = "gather", asker = short_name_of<F>(), counted = counted_by<F>("rows");
   static constexpr kind what = kind::gather;
   static constexpr shape infer(symbols& s, const shape* in, int, const std::int64_t* attr) {
     const int own = static_cast<int>(attr[0]);
@@ -76,11 +83,7 @@ struct scatter : by_rows<I> {
 /// F: the function that errors name, with F::counted if the places are no classes.
 template <class F>
 struct places : op_base {
-  static constexpr std::string_view name = "places", asker = short_name_of<F>();
-  static constexpr std::string_view counted = [] {
-    if constexpr (requires { F::counted; }) return F::counted;
-    else return std::string_view("classes");
-  }();
+  static constexpr std::string_view name = "places", asker = short_name_of<F>(), counted = counted_by<F>("classes");
   static constexpr kind what = kind::broadcast;
   static constexpr int arity = 1;
   static constexpr bool names_places = true;

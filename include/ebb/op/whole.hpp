@@ -5,7 +5,7 @@
 #include "../base/error.hpp"
 #include "../graph/equation.hpp"
 #include "../kernel/contract.hpp"
-#include "../kernel/move.hpp"
+#include "../kernel/indexed.hpp"
 #include "../kernel/scan.hpp"
 #include "../kernel/small_triangle.hpp"
 #include "../kernel/workspace.hpp"

@@ -9,6 +9,7 @@
 
 #include "../linalg/determinant.hpp"
 #include "../linalg/diagonal.hpp"
+#include "../op/gather.hpp"
 #include "../op/loss.hpp"
 #include "../op/triangle.hpp"
 
@@ -48,7 +49,8 @@ constexpr quantity<T> on_support_of_all(quantity<B> outside, quantity<T> x, numb
   return emit_for<op::where>(any, -std::numeric_limits<double>::infinity(), f(emit_for<op::where>(some, safe, x)));
 }
 
-/// The logarithms of probabilities at the places that k names: F::after of what F::before has there.
+/// The logarithms of probabilities at the places that k names: F::after of what F::before has there. F::looks_up: one element of each row
+/// is read by its index; else all are compared with it, which needs none of them in memory.
 template <class F>
 struct at_class {
   static constexpr precision autocast = precision::full;
@@ -61,6 +63,7 @@ struct at_class {
     const auto all = F::before(cast_to<Wide>(p));
     if constexpr (!index_element<K>) return refuse<Real>(*p.g, 115);
     else if (p.rank() == 1) return cast_to<Real>(take::apply(F::after(all), k));  // there may be more places than classes
+    else if constexpr (F::looks_up) return cast_to<Real>(F::after(looked_up(all, k)));
     else return cast_to<Real>(F::after(-nll<-1, unreduced_tag, void, detail::option_list<>>::template of<F>(all, k)));
   }
   template <class P>
@@ -68,14 +71,25 @@ struct at_class {
     const int place = emit_as<op::literal, std::int64_t>(*p.g, p.g->intern({}), {}, {static_cast<std::int64_t>(k)});
     return apply(operand<std::int64_t>{p.g, place}, p);
   }
+
+ private:
+  template <class T, class K>
+  static constexpr operand<T> looked_up(operand<T> p, operand<K> k) {
+    const int last = p.rank() - 1;
+    if (!p.g->syms.unify(k.extents(), without_axes(p.extents(), std::int64_t{1} << last))) return refuse<T>(*p.g, 115);
+    const auto at = emit_on<op::gather<K, F>, T>({last}, p, view_as(k, with_axis(k.extents(), last, 1)));
+    return at.is_refused() ? at : view_as(at, k.extents());
+  }
 };
 struct categorical_lpmf : at_class<categorical_lpmf> {
-  static constexpr std::string_view name = "categorical_lpmf";
+  static constexpr std::string_view name = "categorical_lpmf", counted = "classes";
+  static constexpr bool looks_up = true;
   static constexpr auto before(auto p) { return p; }
   static constexpr auto after(auto p) { return emit_on<op::log>({}, p); }
 };
 struct categorical_logit_lpmf : at_class<categorical_logit_lpmf> {
   static constexpr std::string_view name = "categorical_logit_lpmf";
+  static constexpr bool looks_up = false;
   static constexpr auto before(auto x) { return log_softmax<-1>::apply(x); }
   static constexpr auto after(auto logs) { return logs; }
 };

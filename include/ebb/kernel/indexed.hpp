@@ -1,0 +1,213 @@
+// ebb/kernel/indexed.hpp — rows selected, written, combined and added by index.
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include "move.hpp"
+
+namespace ebb::inline EBB_ABI::kernel {
+
+/// The first i for which index[i] is no row (0 ... rows - 1), or count. Call it before gather_rows and add_rows, which do not check
+/// indices.
+template <class Index>
+inline std::size_t first_bad_index(const Index* index, std::size_t count, std::size_t rows) {
+  using U = std::make_unsigned_t<Index>;
+  constexpr std::size_t largest = std::numeric_limits<Index>::max(), n = simd::count_of<U>, together = 8 * n;
+  const U last = static_cast<U>((rows < largest ? rows : largest + 1) - 1);
+  std::size_t i = 0;
+  // The sign of one of the two is set if x is negative, or larger than the last row: no comparison, so lanes can do it.
+  const simd::vector<U> limit = simd::all(last);
+  const auto signs = [=](std::size_t at) EBB_LAMBDA {
+    simd::vector<U> x;
+    std::memcpy(&x, index + at, sizeof x);
+    return x | (limit - x);
+  };
+  for (; i + together <= count; i += together) {
+    simd::vector<U> any = signs(i), other = signs(i + n);
+    for (std::size_t j = 2 * n; j < together; j += 2 * n) {
+      any |= signs(i + j);
+      other |= signs(i + j + n);
+    }
+    any |= other;
+    U bits = 0;
+    for (int lane = 0; lane < simd::count_of<U>; ++lane) bits = static_cast<U>(bits | any[lane]);
+    if (static_cast<Index>(bits) < 0) break;
+  }
+  for (; i < count; ++i)
+    if (index[i] < 0 || static_cast<std::size_t>(index[i]) >= rows) return i;
+  return count;
+}
+
+/// f.operator()<Bytes>() if rows have that many bytes, which is a usual number, else f.operator()<0>().
+EBB_INLINE void with_row_bytes(std::size_t row_bytes, auto&& f) {
+  switch (row_bytes) {
+    case 4: return f.template operator()<4>();
+    case 8: return f.template operator()<8>();
+    case 16: return f.template operator()<16>();
+    case 24: return f.template operator()<24>();
+    case 32: return f.template operator()<32>();
+    case 64: return f.template operator()<64>();
+    case 128: return f.template operator()<128>();
+    case 256: return f.template operator()<256>();
+    default: return f.template operator()<0>();
+  }
+}
+/// f(i) for each row. Short rows take several in one turn of the loop.
+template <std::size_t Known>
+EBB_INLINE void each_row(std::size_t count, auto&& f) {
+  constexpr std::size_t together = Known == 0 || Known > 64 ? 1 : Known > 8 ? 2 : 8;
+  std::size_t i = 0;
+  if constexpr (together > 1)
+    for (; i + together <= count; i += together) repeat<together>([&]<int U>() EBB_LAMBDA { f(i + U); });
+  for (; i < count; ++i) f(i);
+}
+/// Known bytes, or row_bytes if Known is 0.
+template <std::size_t Known>
+EBB_INLINE void copy_known_row(char* to, const char* from, std::size_t row_bytes) {
+  constexpr std::size_t size = simd::register_bytes;
+  if constexpr (Known == 0) copy_row(to, from, row_bytes);
+  else if constexpr (Known > size && Known % size == 0) copy_rows_of<static_cast<int>(Known / size)>(to, 0, from, 0, 1);
+  else std::memcpy(to, from, Known);
+}
+
+/// Row i of the result is row index[i] of the source.
+template <class Index>
+inline void gather_rows(void* to, const void* from, const Index* index, std::size_t count, std::size_t row_bytes) {
+  with_row_bytes(row_bytes, [&]<std::size_t Known>() EBB_LAMBDA {
+    const std::size_t bytes = Known > 0 ? Known : row_bytes;
+    char* const out = static_cast<char*>(to);
+    const char* const in = static_cast<const char*>(from);
+    each_row<Known>(count, [=](std::size_t i) EBB_LAMBDA {
+      copy_known_row<Known>(out + i * bytes, in + static_cast<std::size_t>(index[i]) * bytes, bytes);
+    });
+  });
+}
+
+/// The same, turned: element j of row i of the result is element i of row index[j] of the source.
+template <std::size_t Size, class Index>
+inline void gather_turned_of(char* to, const char* from, const Index* index, std::size_t count, std::size_t row_bytes) {
+  const auto row = [=](std::size_t i) { return from + static_cast<std::size_t>(index[i]) * row_bytes; };
+  const std::size_t columns = row_bytes / Size, to_row = count * Size;
+  std::size_t i = 0;
+  if constexpr (Size >= 4) {
+    using T = std::conditional_t<Size == 4, std::int32_t, std::int64_t>;
+    constexpr std::size_t n = simd::count_of<T>;
+    const auto step = static_cast<std::ptrdiff_t>(to_row);
+    for (; i + n <= count; i += n) {
+      const char* rows[n];
+      for (std::size_t r = 0; r < n; ++r) rows[r] = row(i + r);
+      const auto at = [&](std::size_t j) EBB_LAMBDA { return [&rows, j](int r) EBB_LAMBDA { return rows[r] + j * Size; }; };
+      std::size_t j = 0;
+      for (; j + n <= columns; j += n) turn_square<T>(at(j), to + j * to_row + i * Size, step);
+      if (j == columns) continue;
+      if (columns >= n) turn_square<T>(at(columns - n), to + (columns - n) * to_row + i * Size, step);
+      else turn_narrow<T>(at(0), to + i * Size, step, static_cast<int>(columns));
+    }
+  }
+  for (; i < count; ++i)
+    for (std::size_t j = 0; j < columns; ++j) std::memcpy(to + j * to_row + i * Size, row(i) + j * Size, Size);
+}
+template <class Index>
+inline void gather_turned(void* to, const void* from, const Index* index, std::size_t count, std::size_t row_bytes, std::size_t size) {
+  char* const out = static_cast<char*>(to);
+  const char* const in = static_cast<const char*>(from);
+  switch (size) {
+    case 1: return gather_turned_of<1>(out, in, index, count, row_bytes);
+    case 2: return gather_turned_of<2>(out, in, index, count, row_bytes);
+    case 4: return gather_turned_of<4>(out, in, index, count, row_bytes);
+    default: return gather_turned_of<8>(out, in, index, count, row_bytes);
+  }
+}
+
+/// Row index[i] of the result is row i of the source, in rising order of i: of repeated indices the last one is written.
+template <class Index>
+inline void write_rows(void* to, const void* from, const Index* index, std::size_t count, std::size_t row_bytes) {
+  with_row_bytes(row_bytes, [&]<std::size_t Known>() EBB_LAMBDA {
+    const std::size_t bytes = Known > 0 ? Known : row_bytes;
+    char* const out = static_cast<char*>(to);
+    const char* const in = static_cast<const char*>(from);
+    each_row<Known>(count, [=](std::size_t i) EBB_LAMBDA {
+      copy_known_row<Known>(out + static_cast<std::size_t>(index[i]) * bytes, in + i * bytes, bytes);
+    });
+  });
+}
+
+/// Combines row i of the source with row index[i] of the result, in rising order of i: to = combine(to, from), on elements and on lanes.
+/// `ordered` is the same for a `from` that is no NaN.
+template <element T, class Index>
+inline void combine_rows(T* to, const T* from, const Index* index, std::size_t count, std::size_t row_length, auto combine, auto ordered) {
+  using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+  const auto one = [combine](T& x, T y) EBB_LAMBDA { x = static_cast<T>(combine(static_cast<wide>(x), static_cast<wide>(y))); };
+  if (row_length == 1) {
+    for (std::size_t i = 0; i < count; ++i) {
+      T& x = to[index[i]];
+      if constexpr (std::is_floating_point_v<T>) {
+        if (from[i] == from[i]) [[likely]] x = ordered(x, from[i]);
+        else x = combine(x, from[i]);
+      } else one(x, from[i]);
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i, from += row_length) {
+    T* const row = to + static_cast<std::size_t>(index[i]) * row_length;
+    std::size_t j = 0;
+    if constexpr (full_width<T>)
+      for (; j + lane_count <= row_length; j += lane_count) combine(lanes<T>::load(row + j), lanes<T>::load(from + j)).store(row + j);
+    for (; j < row_length; ++j) one(row[j], from[j]);
+  }
+}
+
+/// Adds Count elements, as many as a register has or fewer.
+template <std::size_t Count, full_width T>
+EBB_INLINE void add_part(T* to, const T* from) {
+  using W = typename simd::wrapping_of<T>::type;
+  if constexpr (Count == 1) *to = static_cast<T>(static_cast<W>(*to) + static_cast<W>(*from));
+  else {
+    simd::vector<W, Count * sizeof(T)> x, y;
+    std::memcpy(&x, to, sizeof x);
+    std::memcpy(&y, from, sizeof y);
+    x += y;
+    std::memcpy(to, &x, sizeof x);
+  }
+}
+/// Adds fewer than twice Most elements, without a mask: memory that was stored with one is slow to read again.
+template <std::size_t Most, full_width T>
+EBB_INLINE void add_last(T* to, const T* from, std::size_t count) {
+  if (count >= Most) {
+    add_part<Most>(to, from);
+    to += Most, from += Most, count -= Most;
+  }
+  if constexpr (Most > 1) add_last<Most / 2>(to, from, count);
+}
+
+/// Adds row i of the source to row index[i] of the result, in rising order of i: repeated indices are summed in that order.
+template <full_width T, class Index>
+inline void add_rows(T* to, const T* from, const Index* index, std::size_t count, std::size_t row_length) {
+  constexpr std::size_t most = simd::count_of<T>;
+  with_row_bytes(row_length * sizeof(T), [&]<std::size_t Known>() EBB_LAMBDA {
+    constexpr std::size_t known = Known / sizeof(T);
+    const std::size_t length = known > 0 ? known : row_length;
+    each_row<Known>(count, [=](std::size_t i) EBB_LAMBDA {
+      T* const row = to + static_cast<std::size_t>(index[i]) * length;
+      const T* const added = from + i * length;
+      std::size_t j = 0;
+      if constexpr (known >= most && known % most == 0)
+        repeat<static_cast<int>(known / most)>([&]<int J>() EBB_LAMBDA { add_part<most>(row + J * most, added + J * most); });
+      else
+        for (; j + most <= length; j += most) add_part<most>(row + j, added + j);
+      if constexpr (known == 0 || known % most != 0) add_last<most / 2>(row + j, added + j, length - j);
+    });
+  });
+}
+template <element T, class Index>
+  requires(!full_width<T>)
+inline void add_rows(T* to, const T* from, const Index* index, std::size_t count, std::size_t row_length) {
+  for (std::size_t i = 0; i < count; ++i, from += row_length) {
+    T* const row = to + static_cast<std::size_t>(index[i]) * row_length;
+    std::size_t j = 0;
+    for (; j + lane_count <= row_length; j += lane_count) (lanes<T>::load(row + j) + lanes<T>::load(from + j)).store(row + j);
+    const int rest = static_cast<int>(row_length - j);
+    if (rest > 0) (lanes<T>::load(row + j, rest) + lanes<T>::load(from + j, rest)).store(row + j, rest);
+  }
+}
+
+}  // namespace ebb::inline EBB_ABI::kernel
