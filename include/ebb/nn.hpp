@@ -8,6 +8,7 @@
 
 #include "nn/sliding.hpp"
 #include "nn/slid.hpp"
+#include "nn/padded.hpp"
 #include "nn/convolve.hpp"
 #include "nn/convolution_op.hpp"
 #include "nn/convolution.hpp"

@@ -1,6 +1,6 @@
 // test/nn/convolve.cpp — the kernels of convolutions: bits of the reference for every geometry, and long double sums written out.
 // SPDX-License-Identifier: BSL-1.0
-// covers: convolve.hpp slid.hpp convolution_op.hpp
+// covers: convolve.hpp padded.hpp slid.hpp convolution_op.hpp
 #include "../catch.hpp"
 #include "../random_array.hpp"
 #include "../same_bits.hpp"
@@ -63,6 +63,15 @@ std::vector<geometry> geometries() {
     for (int i = 0; i < g.attr.axes; ++i) fits = fits && g.windows(i) > 0;
     if (fits) r.push_back(g);
   }
+  r.push_back({{{{1, 1, 1, 1}, {1, 1, 1, 1}}, 1, 2}, 0, 1, 20, 6, {70, 70}, {3, 3}});      // bands of rows
+  r.push_back({{{{1, 1, 1, 1}, {}, {}}, 1, 3}, 0, 1, 12, 9, {12, 30, 30}, {2, 1, 2}});    // bands of planes
+  r.push_back({{{{2, 1, 1, 0}, {}}, 1, 1}, 0, 1, 300, 2, {701, 1}, {3, 1}});              // bands of columns
+  r.push_back({{{{2, 1, 2, 2}, {}}, 1, 1}, 0, 2, 3, 2, {2503, 1}, {5, 1}});               // and of two sets of places, one of which ends first
+  r.push_back({{{{10, 1, 3, 0}, {}}, 1, 1}, 0, 2, 2, 3, {90, 1}, {4, 1}});                // strides that are too large for bands
+  r.push_back({{{{9, 1, 0, 4}, {}}, 1, 1}, 0, 1, 12, 3, {100, 1}, {11, 1}});
+  r.push_back({{{{5, 2, 3, 4}, {8, 1, 7, 0}}, 1, 2}, 0, 1, 3, 4, {31, 67}, {3, 9}});      // large strides
+  r.push_back({{{{1, 1, 1, 1}, {1, 1, 1, 1}}, 1, 2}, 0, 2, 5, 20, {8, 8}, {3, 3}});       // rows that leave lanes between them
+  r.push_back({{{{1, 1, 0, 0}, {}}, 1, 1}, 0, 1, 1, 2, {2600, 1}, {2100, 1}});            // too many taps for bands
   r.push_back({{{{1, 1, 1, 1}, {1, 1, 1, 1}}, 1, 2}, 0, 2, 40, 20, {19, 23}, {3, 3}});    // links and windows in several blocks
   r.push_back({{{{2, 1, 3, 3}, {2, 1, 3, 3}}, 1, 2}, 0, 1, 3, 40, {37, 33}, {7, 7}});      // the first layer of many networks
   r.push_back({{{{1, 1, 0, 0}, {1, 1, 0, 0}}, 1, 2}, 0, 1, 300, 270, {3, 5}, {1, 1}});    // one tap; gradients by weights in blocks

@@ -8,13 +8,14 @@
 //   gradient of w  over the batch, then places of the result (planes, rows, then columns)
 // in rising order. A place beyond the edge of an array counts as 0: it is a link too. bf16 and f16 are summed in float and rounded once.
 //
-// Method: the array that is read through windows is never written out as a matrix. A block of its columns is packed into panels, as a
-// matrix product packs its right operand anyway, and the tiles of kernel/tile.hpp do the rest. So scratch memory is one block of at most
-// 256 x 256 elements of the array, 256 sums for each row of weights, and a copy of the weights if they cannot be read where they are: of
-// all of them if they have at most 2^20 elements, else of at most 256 columns. Few rows of weights slide over small arrays without panels.
+// Method: the array that is read through windows is never written out as a matrix. Most convolutions and transposes read bands of it with
+// zeros around them, see [note: bands with margins]. For others, with many filters, few taps or large strides, a block of its columns is
+// packed into panels, as a matrix product packs its right operand anyway, and the tiles of kernel/tile.hpp do the rest. So scratch memory
+// is one block of at most 256 x 256 elements of the array, 256 sums for each row of weights, and a copy of the weights if they cannot be
+// read where they are: of all of them if they have at most 2^20 elements, else of at most 256 columns.
 #pragma once
 
-#include "slid.hpp"
+#include "padded.hpp"
 
 namespace ebb::inline EBB_ABI::kernel {
 
@@ -38,32 +39,6 @@ struct blocks {
   constexpr std::ptrdiff_t weights() const { return rows * (at_once ? depth : cut); }
   constexpr std::size_t bytes() const {
     return static_cast<std::size_t>(weights() + block_size * std::max(cut + rows, 3 + 2 * few_rows) + 64) * sizeof(S);
-  }
-};
-
-/// The weights of a product: element (row, link) is at row * by_row + plane * by_plane + tap, for the plane and the tap of the link.
-template <class T>
-struct weights {
-  const T* data;
-  std::ptrdiff_t by_row, by_plane, rows, columns;  // of the kernel: rows in a plane of taps, columns in a row
-
-  template <class S>
-  void copy(S* to, const slid<T>& by, std::ptrdiff_t m, std::ptrdiff_t first, std::ptrdiff_t depth) const {
-    const windows &row = by.row, &column = by.column;
-    const std::ptrdiff_t taps = by.taps();
-    for (std::ptrdiff_t i = 0; i < m; ++i) {
-      const T* const from = data + i * by_row;
-      std::ptrdiff_t plane = 0, z = 0, y = 0, x = 0;
-      if (depth > 0) plane = first / taps, z = first % taps / (row.taps * column.taps), y = first / column.taps % row.taps;
-      if (depth > 0) x = first % column.taps;
-      for (std::ptrdiff_t p = 0; p < depth; ++p) {
-        const std::ptrdiff_t tap_row = (by.deep.first_tap + z * by.deep.next_tap) * rows + row.first_tap + y * row.next_tap;
-        *to++ = static_cast<S>(from[plane * by_plane + tap_row * columns + column.first_tap + x * column.next_tap]);
-        if (++x == column.taps) x = 0, ++y;
-        if (y == row.taps) y = 0, ++z;
-        if (z == by.deep.taps) z = 0, ++plane;
-      }
-    }
   }
 };
 
@@ -133,98 +108,6 @@ inline void slide_thin(const weights<T>& w, const slid<T>& x, std::ptrdiff_t m, 
     }
 }
 
-// A small array is copied whole, with zeros around it: then no tap asks for an edge, and sums stay in registers for all links.
-
-/// The places that the windows along an axis read, with those beyond the edge.
-struct padded_axis {
-  std::ptrdiff_t lowest, size, tap;  // tap 0 of window 0 reads number `tap`
-  constexpr explicit padded_axis(const windows& w) {
-    const std::ptrdiff_t reach = (w.taps - 1) * w.by;
-    tap = reach < 0 ? -reach : 0;
-    lowest = w.at - tap;
-    size = (w.count - 1) * w.stride + (reach < 0 ? -reach : reach) + 1;
-  }
-};
-template <class T>
-struct padded {
-  using S = sum_of<T>;
-  padded_axis deep, row, column;
-  const slid<T>& x;
-
-  constexpr explicit padded(const slid<T>& of) : deep(of.deep), row(of.row), column(of.column), x(of) {}
-  constexpr std::ptrdiff_t volume() const { return deep.size * row.size * column.size; }
-  /// Whether few rows of weights, with scratch memory for them and a copy, make that worth while.
-  constexpr bool pays(std::ptrdiff_t m, std::ptrdiff_t links) const {
-    constexpr std::ptrdiff_t most = 2 * block_size * block_size;  // the gradient by w needs more memory
-    return m <= (x.is_shifted() ? few_rows : 2 * few_rows) && links > 0 && x.count() > 0 && x.column.stride == 1 && m * links <= most / 2 &&
-           volume() <= most / 2 && links / x.taps() * volume() <= most / 2;
-  }
-  void copy(S* to, std::ptrdiff_t planes) const {
-    const std::ptrdiff_t a = std::clamp<std::ptrdiff_t>(-column.lowest, 0, column.size);
-    const std::ptrdiff_t b = std::clamp<std::ptrdiff_t>(x.column.places - column.lowest, a, column.size);
-    for (std::ptrdiff_t c = 0; c < planes; ++c)
-      for (std::ptrdiff_t z = deep.lowest; z < deep.lowest + deep.size; ++z)
-        for (std::ptrdiff_t y = row.lowest; y < row.lowest + row.size; ++y, to += column.size) {
-          const bool inside = z >= 0 && z < x.deep.places && y >= 0 && y < x.row.places;
-          const std::ptrdiff_t from = c * x.plane + (z * x.row.places + y) * x.column.places + column.lowest;
-          put(to, column.size, x.planes, from, 1, typename slid<T>::part{inside ? a : 0, inside ? b : 0});
-        }
-    std::fill_n(to, 2 * simd::count_of<S>, S(0));  // rows are read in whole registers, beyond their ends
-  }
-  /// sums[Rows x Vectors registers] of the windows from `from` on, where tap 0 of the first plane reads. The rows of sums are adjacent.
-  template <int Rows, int Vectors>
-  void sum(S* sums, const S* w, std::ptrdiff_t links, const S* from) const {
-    using V = simd::vector<S>;
-    constexpr int n = simd::count_of<S>;
-    [&]<int... I, int... J>(std::integer_sequence<int, I...>, std::integer_sequence<int, J...>) EBB_LAMBDA {
-      V acc[Rows * Vectors] = {};
-      const std::ptrdiff_t planes = links / x.taps();
-      for (std::ptrdiff_t c = 0; c < planes; ++c, from += volume())
-        for (std::ptrdiff_t h = 0; h < x.deep.taps; ++h)
-          for (std::ptrdiff_t i = 0; i < x.row.taps; ++i) {
-            const S* p = from + (h * x.deep.by * row.size + i * x.row.by) * column.size;
-            for (std::ptrdiff_t j = 0; j < x.column.taps; ++j, p += x.column.by, ++w) {
-              const V right[] = {simd::load(p + J * n)...};
-              ((acc[I] = tile::link<S>(simd::all(w[I / Vectors * links]), right[I % Vectors], acc[I])), ...);
-            }
-          }
-      (simd::store(sums + I * n, acc[I]), ...);
-    }(std::make_integer_sequence<int, Rows * Vectors>{}, std::make_integer_sequence<int, Vectors>{});
-  }
-  template <int Rows>
-  void run(const S* w, std::ptrdiff_t links, const S* copied, T* to, std::ptrdiff_t to_plane, std::ptrdiff_t to_rows,
-           std::ptrdiff_t to_row) const {
-    constexpr std::ptrdiff_t n = simd::count_of<S>;
-    S sums[Rows * 2 * n];
-    const S* const first = copied + (deep.tap * row.size + row.tap) * column.size + column.tap;
-    for (std::ptrdiff_t q = 0; q < x.deep.count * x.row.count; ++q) {
-      const std::ptrdiff_t plane = q / x.row.count * x.deep.stride, line = q % x.row.count * x.row.stride;
-      const S* const from = first + (plane * row.size + line) * column.size;
-      T* const at = to + x.to_row(q, to_rows) * to_row + x.column.first;
-      for (std::ptrdiff_t z = 0, next; z < x.column.count; z += next) {
-        const std::ptrdiff_t left = x.column.count - z;
-        next = left > n ? 2 * n : n;
-        if (left > n) sum<Rows, 2>(sums, w, links, from + z);
-        else sum<Rows, 1>(sums, w, links, from + z);
-        for (std::ptrdiff_t i = 0; i < Rows; ++i)
-          for (std::ptrdiff_t j = 0; j < std::min(next, left); ++j)
-            at[i * to_plane + (z + j) * x.column.next] = static_cast<T>(sums[i * next + j]);
-      }
-    }
-  }
-  /// slide for an array. Scratch: the weights, and the copy.
-  void slide(const weights<T>& w, std::ptrdiff_t m, std::ptrdiff_t links, T* to, std::ptrdiff_t to_plane, std::ptrdiff_t to_rows,
-             std::ptrdiff_t to_row, S* by) const {
-    S* const copied = by + (m * links + 15) / 16 * 16;
-    w.template copy<S>(by, x, m, 0, links);
-    copy(copied, links / x.taps());
-    for (; m >= 4; m -= 4, by += 4 * links, to += 4 * to_plane) run<4>(by, links, copied, to, to_plane, to_rows, to_row);
-    if (m == 3) run<3>(by, links, copied, to, to_plane, to_rows, to_row);
-    else if (m == 2) run<2>(by, links, copied, to, to_plane, to_rows, to_row);
-    else if (m == 1) run<1>(by, links, copied, to, to_plane, to_rows, to_row);
-  }
-};
-
 /// to[m x windows] = w[m x links] * x[links x windows] for each of the n arrays of a batch. The m planes of a result are `to_plane`
 /// elements apart: they consist of planes with `to_rows` rows of `to_row` elements. `adjacent`: the links of a row of weights are adjacent
 /// in memory.
@@ -234,11 +117,6 @@ inline void slide(const weights<T>& w, slid<T> x, std::ptrdiff_t m, std::ptrdiff
                   void* scratch) {
   using S = sum_of<T>;
   constexpr int width = tile::width<S>;
-  if (padded<T>(x).pays(m, links)) {
-    for (std::ptrdiff_t b = 0; b < n; ++b, x.planes += x_next, to += to_next)
-      padded<T>(x).slide(w, m, links, to, to_plane, to_rows, to_row, static_cast<S*>(scratch));
-    return;
-  }
   if (is_thin(x, m, links)) {
     S* const copied = static_cast<S*>(scratch);
     std::fill_n(copied, m * links + 3 * block_size + 16, S(0));  // a row is read in whole registers, beyond its end
@@ -300,9 +178,15 @@ constexpr std::size_t convolve_scratch_bytes(const conv_extents& c) {
 template <element T>
 inline void convolve(const conv_extents& c, const T* x, const T* w, T* out, void* scratch) {
   const std::ptrdiff_t links = c.from * c.taps(), all = c.groups * c.to * c.windows();
+  auto margins = conv_parts::with_margins<T>::of_result(c);
+  const bool pays = margins.fits() && margins.pays();
   for (std::ptrdiff_t g = 0; g < c.groups; ++g) {
     const conv_parts::slid<T> in = conv_parts::slid<T>::of_result(c, x + g * c.from * c.places());
     const conv_parts::weights<T> by{w + g * c.to * links, links, c.taps(), c.row.taps, c.column.taps};
+    if (pays) {
+      margins.slide(by, c.n, in.planes, c.groups * c.from * c.places(), out + g * c.to * c.windows(), all, scratch);
+      continue;
+    }
     conv_parts::slide<T>(by, in, c.to, links, true, out + g * c.to * c.windows(), c.windows(), c.row.windows, c.column.windows, c.n,
                          c.groups * c.from * c.places(), all, scratch);
   }
@@ -311,18 +195,30 @@ inline void convolve(const conv_extents& c, const T* x, const T* w, T* out, void
 /// out [n, groups * from, places...] = the sum of what every window of g adds to each place through w: the convolution's gradient by x.
 template <element T>
 inline void convolve_back(const conv_extents& c, const T* g, const T* w, T* out, void* scratch) {
+  using conv_parts::weights, conv_parts::windows, conv_parts::with_margins, conv_parts::window_sets;
   const std::ptrdiff_t taps = c.taps(), all = c.groups * c.from * c.places();
-  for (std::ptrdiff_t group = 0; group < c.groups; ++group)
+  const bool few = std::max({c.deep.stride, c.row.stride, c.column.stride}) <= window_sets::most;
+  auto margins = few ? with_margins<T>::of_places(c) : with_margins<T>(c, 0, 0);
+  // Panels need a copy of the weights, in the order of the links: it is cheap only beside many places.
+  const bool panels = std::max({c.deep.stride, c.row.stride, c.column.stride}) == 1 && c.n * c.places() >= 4096;
+  const bool pays = few && margins.fits() && (!panels || margins.pays());
+  for (std::ptrdiff_t group = 0; group < c.groups; ++group) {
+    const T* const from = g + group * c.to * c.windows();
+    T* const to = out + group * c.from * c.places();
+    const weights<T> by{w + group * c.to * c.from * taps, taps, c.from * taps, c.row.taps, c.column.taps};
+    if (pays) {
+      margins.slide(by, c.n, from, c.groups * c.to * c.windows(), to, all, scratch);
+      continue;
+    }
     for (std::ptrdiff_t h = 0; h < c.deep.stride; ++h)
       for (std::ptrdiff_t i = 0; i < c.row.stride; ++i)
         for (std::ptrdiff_t j = 0; j < c.column.stride; ++j) {
-          using conv_parts::windows;
-          const conv_parts::slid<T> in{g + group * c.to * c.windows(), c.windows(), c.to * c.windows(), windows::of_places(c.deep, h),
+          const conv_parts::slid<T> in{from, c.windows(), c.to * c.windows(), windows::of_places(c.deep, h),
                                        windows::of_places(c.row, i), windows::of_places(c.column, j)};
-          const conv_parts::weights<T> by{w + group * c.to * c.from * taps, taps, c.from * taps, c.row.taps, c.column.taps};
-          conv_parts::slide<T>(by, in, c.from, c.to * in.taps(), false, out + group * c.from * c.places(), c.places(), c.row.places,
-                               c.column.places, c.n, c.groups * c.to * c.windows(), all, scratch);
+          conv_parts::slide<T>(by, in, c.from, c.to * in.taps(), false, to, c.places(), c.row.places, c.column.places, c.n,
+                               c.groups * c.to * c.windows(), all, scratch);
         }
+  }
 }
 
 /// out [groups * to, from, taps...] = the sum over all windows of g with what each reads of x: the convolution's gradient by w.
