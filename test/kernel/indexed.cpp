@@ -12,6 +12,15 @@
 #include <utility>
 #include <vector>
 
+namespace {
+
+template <class Index>
+ebb::kernel::row_list<Index> list_of(const std::vector<Index>& index) {
+  return {index.data(), index.size()};
+}
+
+}  // namespace
+
 TEMPLATE_TEST_CASE("the first bad index is found at each place", "", std::int32_t, std::int64_t) {
   constexpr TestType least = std::numeric_limits<TestType>::min(), most = std::numeric_limits<TestType>::max();
   for (std::size_t count : {0u, 1u, 63u, 64u, 65u, 200u}) {
@@ -42,11 +51,11 @@ TEMPLATE_TEST_CASE("a gather copies the rows that an index names", "", std::int3
   for (std::size_t length : {0u, 1u, 2u, 3u, 4u, 6u, 16u, 37u}) {
     std::vector<float> x(5 * length), picked(6 * length), sums(5 * length, .1f), expected = sums;
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i) * 1.7f;
-    ebb::kernel::gather_rows(picked.data(), x.data(), index.data(), index.size(), length * sizeof(float));
+    ebb::kernel::gather_rows(picked.data(), x.data(), list_of(index), length * sizeof(float));
     std::vector<float> turned(6 * length);
     ebb::kernel::gather_turned(turned.data(), x.data(), index.data(), index.size(), length * sizeof(float), sizeof(float));
     for (std::size_t i = 0; i < picked.size(); ++i) REQUIRE(turned[i % length * 6 + i / length] == picked[i]);
-    ebb::kernel::add_rows(sums.data(), picked.data(), index.data(), index.size(), length);
+    ebb::kernel::add_rows(sums.data(), picked.data(), list_of(index), length);
     for (std::size_t i = 0; i < index.size(); ++i)
       for (std::size_t j = 0; j < length; ++j) {
         REQUIRE(picked[i * length + j] == x[static_cast<std::size_t>(index[i]) * length + j]);
@@ -81,8 +90,8 @@ TEMPLATE_TEST_CASE("rows of every length are gathered, written and combined, and
       return r;
     };
     const auto written = copy(), combined = copy(), expected = copy(), added = copy();
-    ebb::kernel::write_rows(written.get(), x.get(), index.data(), index.size(), length * sizeof(TestType));
-    ebb::kernel::combine_rows(combined.get(), x.get(), index.data(), index.size(), length, sum, sum);
+    ebb::kernel::write_rows(written.get(), x.get(), list_of(index), length * sizeof(TestType));
+    ebb::kernel::combine_rows(combined.get(), x.get(), list_of(index), length, sum, sum);
     for (std::size_t i = 0; i < index.size(); ++i)
       for (std::size_t j = 0; j < length; ++j) {
         const std::size_t at = static_cast<std::size_t>(index[i]) * length + j;
@@ -92,7 +101,7 @@ TEMPLATE_TEST_CASE("rows of every length are gathered, written and combined, and
       }
     const auto picked = std::make_unique<TestType[]>(n + 1);
     picked[n] = element(4);
-    ebb::kernel::gather_rows(picked.get(), expected.get(), index.data(), index.size(), length * sizeof(TestType));
+    ebb::kernel::gather_rows(picked.get(), expected.get(), list_of(index), length * sizeof(TestType));
     INFO("length " << length);
     for (std::size_t i = 0; i < 4 * length + 1; ++i) {
       REQUIRE(written[i] == expected[i]);
@@ -105,7 +114,7 @@ TEMPLATE_TEST_CASE("rows of every length are gathered, written and combined, and
     const TestType nan = std::numeric_limits<TestType>::quiet_NaN(), from[] = {2, nan, 3};
     const std::int64_t at[] = {0, 1, 1};
     TestType to[] = {5, 6};
-    ebb::kernel::combine_rows(to, from, at, 3, 1, sum, other);
+    ebb::kernel::combine_rows(to, from, ebb::kernel::row_list<std::int64_t>{at, 3}, 1, sum, other);
     CHECK(to[0] == 5);
     CHECK(std::isnan(to[1]));
   }
@@ -119,7 +128,8 @@ TEMPLATE_TEST_CASE("rows of every length are added in rising order, and nothing 
   for (std::size_t n = 1; n <= 140; ++n) lengths.push_back(n);
   // Sums that depend on their order; integers wrap around.
   const auto element = [](std::size_t i) {
-    if constexpr (std::is_integral_v<TestType>) return static_cast<TestType>(std::numeric_limits<TestType>::max() / 3 * TestType(1 + i % 2));
+    constexpr auto most = std::numeric_limits<TestType>::max();
+    if constexpr (std::is_integral_v<TestType>) return static_cast<TestType>(most / 3 * static_cast<TestType>(1 + i % 2));
     else return TestType(static_cast<float>(i % 11) * .3f - (i % 5 == 1 ? 1e4f : i % 5 == 3 ? -1e4f : 0.f));
   };
   const auto sum = [](TestType x, TestType y) {
@@ -141,11 +151,46 @@ TEMPLATE_TEST_CASE("rows of every length are added in rising order, and nothing 
           TestType& x = expected[static_cast<std::size_t>(index[i]) * length + j];
           x = sum(x, from.at_end()[i * length + j]);
         }
-      ebb::kernel::add_rows(to.at_end(), from.at_end(), index.data(), count, length);
+      ebb::kernel::add_rows(to.at_end(), from.at_end(), list_of(index), length);
       std::size_t wrong = 0;
       for (std::size_t i = 0; i < rows * length; ++i) wrong += !(to.at_end()[i] == expected[i]);
       CAPTURE(count, length);
       REQUIRE(wrong == 0);
     }
   }
+}
+
+TEMPLATE_TEST_CASE("each group of indices names rows of its own", "", float, double, ebb::bfloat16) {
+  for (const std::size_t length : {std::size_t{1}, std::size_t{2}, std::size_t{8}, std::size_t{11}})
+    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{9}})
+      for (const std::size_t times : {std::size_t{0}, std::size_t{1}, std::size_t{3}, std::size_t{19}}) {
+        constexpr std::size_t rows = 5;
+        std::vector<std::int32_t> index(times * count);
+        for (std::size_t i = 0; i < index.size(); ++i) index[i] = static_cast<std::int32_t>(i * i % 11 % rows);
+        std::vector<TestType> x(times * rows * length), picked(index.size() * length), sums = x, written = x, combined = x;
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = TestType(static_cast<float>(i % 97) - 40.f);
+        std::vector<TestType> expected_sums = sums, expected = written;
+        const ebb::kernel::row_list<std::int32_t> list{index.data(), count, times, rows};
+        ebb::kernel::gather_rows(picked.data(), x.data(), list, length * sizeof(TestType));
+        ebb::kernel::add_rows(sums.data(), picked.data(), list, length);
+        ebb::kernel::write_rows(written.data(), picked.data(), list, length * sizeof(TestType));
+        const auto sum = [](auto a, auto b) { return a + b; };
+        ebb::kernel::combine_rows(combined.data(), picked.data(), list, length, sum, sum);
+        CAPTURE(length, count, times);
+        for (std::size_t i = 0; i < index.size(); ++i)
+          for (std::size_t j = 0; j < length; ++j) {
+            const std::size_t at = (i / count * rows + static_cast<std::size_t>(index[i])) * length + j;
+            REQUIRE(picked[i * length + j] == x[at]);
+            expected[at] = x[at];
+            expected_sums[at] = TestType(static_cast<float>(expected_sums[at]) + static_cast<float>(x[at]));
+          }
+        CHECK((sums == expected_sums && combined == expected_sums && written == expected));
+        // The same, without the rows that index 3 names.
+        std::vector<TestType> others(x.size());
+        for (std::size_t t = 0; t < times; ++t)
+          for (std::size_t j = 0; j < length; ++j) expected_sums[(t * rows + 3) * length + j] = TestType(0.f);
+        const ebb::kernel::row_list<std::int32_t, 3> some{index.data(), count, times, rows};
+        ebb::kernel::add_rows(others.data(), picked.data(), some, length);
+        CHECK(others == expected_sums);
+      }
 }

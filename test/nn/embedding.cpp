@@ -6,6 +6,7 @@
 #include <ebb/nn.hpp>
 
 #include <cmath>
+#include <limits>
 
 namespace {
 
@@ -58,6 +59,42 @@ TEST_CASE("narrow tables are summed in float, and wrong indices and offsets are 
   CHECK(says({0, 2}, {0}, "is 2, and there are 2"));
   CHECK(says({0, 1}, {1}, "is -1"));
   CHECK(says({0, 1}, {0, 3}, "is 3, and there are 3"));
+}
+
+TEMPLATE_TEST_CASE("the row of the padding gets no gradient, whatever arrives there, and others the sums of theirs", "", float, double) {
+  using ebb::term;
+  constexpr TestType nan = std::numeric_limits<TestType>::quiet_NaN();
+  for (const std::size_t d : {1u, 3u, 8u, 64u, 70u}) {
+    ebb::tensor<TestType, 6, dyn> x(d), expected(d);
+    ebb::tensor<std::int32_t, 2, 11> k;
+    ebb::tensor<TestType, 2, 11, dyn> g(d);
+    for (std::size_t i = 0; i < x.size(); ++i) x.mutable_data()[i] = static_cast<TestType>(i % 23) - 9;
+    for (std::size_t i = 0; i < k.size(); ++i) k.mutable_data()[i] = static_cast<std::int32_t>(i * i % 7 % 6);
+    for (std::size_t i = 0; i < x.size(); ++i) expected.mutable_data()[i] = 0;
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      const auto at = static_cast<std::size_t>(k.data()[i / d]);
+      g.mutable_data()[i] = at == 2 ? nan : static_cast<TestType>(i % 31) / 3 - 4;
+      if (at != 2) expected.mutable_data()[at * d + i % d] += g.data()[i] * x.data()[at * d + i % d];
+    }
+    constexpr static auto half = [](auto w, auto at, auto u) { return ebb::sum(u * ebb::square(ebb::embedding<2>(w, at)) * 0.5); };
+    const auto slopes = ebb::grad<0>(half)(x, k, g);
+    for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(slopes.data()[i] == Approx(expected.data()[i]).margin(1e-5));
+    // The gradient of the sum of the gradient's squares: twice (the sum of u)^2 x, and 0 for the padding.
+    for (std::size_t i = 0; i < g.size(); ++i) g.mutable_data()[i] = static_cast<TestType>(i % 31) / 16;
+    const auto second = ebb::grad<0>([](auto w, auto at, auto u) { return ebb::sum(ebb::square(ebb::grad<0>(half)(w, at, u))); })(x, k, g);
+    for (std::size_t row = 0; row < 6; ++row)
+      for (std::size_t j = 0; j < d; ++j) {
+        double sum = 0;
+        for (std::size_t i = 0; i < k.size(); ++i) sum += k.data()[i] == static_cast<std::int32_t>(row) ? double(g.data()[i * d + j]) : 0;
+        REQUIRE(second.data()[row * d + j] == Approx(row == 2 ? 0 : 2 * sum * sum * double(x.data()[row * d + j])).margin(1e-4));
+      }
+  }
+}
+
+TEST_CASE("indices of rows that are not there are refused in the name of embedding") {
+  const table x{{1, 2}, {3, 4}};
+  const auto said = test::raised([&] { static_cast<void>(ebb::embedding<0>(x, list{0, 2})); });
+  CHECK(test::says(said, {"ebb::embedding", "is 2, and there are 2 rows"}));
 }
 
 }  // namespace

@@ -202,8 +202,10 @@ class evaluator {
     const op_info& op = g_.op(k);
     cell_array r(n, op.scalar ? op.identity : 0);
     if (op.arity > 2) r = in(k, 2);
+    const int own = static_cast<int>(g_.eq[k].attr[0]), width = static_cast<int>(out.volume(own + 1, out.rank));
     with_dtype(op.result, [&]<class T>(T) {
       for (int i = 0; i < in(k, 0).size(); ++i) {
+        if (op.left_out >= 0 && place(k, i / width, out.e[own]) == op.left_out) continue;
         cell& to = r[among_rows(k, i, out)];
         const cell both[] = {to, in(k, 0)[in_rows(k, i, out, in(k, 0).size())]};
         if (op.scalar) op.scalar(both, &to);
@@ -215,10 +217,9 @@ class evaluator {
   }
   constexpr cell_array contract(int k, const extent_list& out, int n) const {
     const extent_list x = extents(g_.operand(k, 0));
-    const int r = out.rank;
+    const int r = out.rank, rows = static_cast<int>(out.e[r - 2]), columns = static_cast<int>(out.e[r - 1]);
     const std::int64_t flags = g_.eq[k].attr[0];
     const bool tx = flags & left_transposed, ty = flags & right_transposed, lanes = flags & in_lanes;
-    const int rows = static_cast<int>(out.e[r - 2]), columns = static_cast<int>(out.e[r - 1]);
     const int length = static_cast<int>(x.e[tx ? r - 2 : r - 1]);
     cell_array result(n, 0);
     with_dtype(g_.op(k).result, [&]<class T>(T) {

@@ -118,6 +118,7 @@ struct op_info {
   std::string_view name;
   std::string_view asker;    // the function that errors about operands name
   std::string_view counted = "rows";  // what the places are that operands name
+  std::int64_t left_out = -1;         // kind scatter: rows with this index are left out
   std::uint64_t id = 0;      // of op and dtype, by content: never compare addresses
   std::uint64_t family = 0;  // of the op alone
   kind what = kind::elementwise;

@@ -51,14 +51,34 @@ EBB_INLINE void with_row_bytes(std::size_t row_bytes, auto&& f) {
     default: return f.template operator()<0>();
   }
 }
-/// f(i) for each row. Short rows take several in one turn of the loop.
-template <std::size_t Known>
-EBB_INLINE void each_row(std::size_t count, auto&& f) {
+/// Indices of rows: `times` groups of `count` indices. Each group names rows of its own, of which there are `rows`. Index LeftOut, if it is
+/// not negative, names none.
+template <class Index, std::int64_t LeftOut = -1>
+struct row_list {
+  const Index* index;
+  std::size_t count, times = 1, rows = 0;
+};
+
+/// f(row, i) for index i, which names that row. Short rows take several in one turn of the loop.
+template <std::size_t Known, class Index, std::int64_t LeftOut>
+EBB_INLINE void each_row(const row_list<Index, LeftOut>& list, auto&& f) {
   constexpr std::size_t together = Known == 0 || Known > 64 ? 1 : Known > 8 ? 2 : 8;
-  std::size_t i = 0;
-  if constexpr (together > 1)
-    for (; i + together <= count; i += together) repeat<together>([&]<int U>() EBB_LAMBDA { f(i + U); });
-  for (; i < count; ++i) f(i);
+  const auto run = [](std::size_t count, auto&& one) EBB_LAMBDA {
+    std::size_t i = 0;
+    if constexpr (together > 1)
+      for (; i + together <= count; i += together) repeat<together>([&]<int U>() EBB_LAMBDA { one(i + U); });
+    for (; i < count; ++i) one(i);
+  };
+  const auto call = [&f](std::size_t first, Index index, std::size_t i) EBB_LAMBDA {
+    if constexpr (LeftOut >= 0)
+      if (static_cast<std::int64_t>(index) == LeftOut) return;
+    f(first + static_cast<std::size_t>(index), i);
+  };
+  const Index* index = list.index;
+  if (list.count == 1) return run(list.times, [=, rows = list.rows](std::size_t i) EBB_LAMBDA { call(i * rows, index[i], i); });
+  std::size_t first = 0, before = 0;
+  for (std::size_t t = 0; t < list.times; ++t, first += list.rows, before += list.count, index += list.count)
+    run(list.count, [=](std::size_t i) EBB_LAMBDA { call(first, index[i], before + i); });
 }
 /// Known bytes, or row_bytes if Known is 0.
 template <std::size_t Known>
@@ -71,13 +91,13 @@ EBB_INLINE void copy_known_row(char* to, const char* from, std::size_t row_bytes
 
 /// Row i of the result is row index[i] of the source.
 template <class Index>
-inline void gather_rows(void* to, const void* from, const Index* index, std::size_t count, std::size_t row_bytes) {
+inline void gather_rows(void* to, const void* from, const row_list<Index>& list, std::size_t row_bytes) {
   with_row_bytes(row_bytes, [&]<std::size_t Known>() EBB_LAMBDA {
     const std::size_t bytes = Known > 0 ? Known : row_bytes;
     char* const out = static_cast<char*>(to);
     const char* const in = static_cast<const char*>(from);
-    each_row<Known>(count, [=](std::size_t i) EBB_LAMBDA {
-      copy_known_row<Known>(out + i * bytes, in + static_cast<std::size_t>(index[i]) * bytes, bytes);
+    each_row<Known>(list, [=](std::size_t row, std::size_t i) EBB_LAMBDA {
+      copy_known_row<Known>(out + i * bytes, in + row * bytes, bytes);
     });
   });
 }
@@ -120,13 +140,13 @@ inline void gather_turned(void* to, const void* from, const Index* index, std::s
 
 /// Row index[i] of the result is row i of the source, in rising order of i: of repeated indices the last one is written.
 template <class Index>
-inline void write_rows(void* to, const void* from, const Index* index, std::size_t count, std::size_t row_bytes) {
+inline void write_rows(void* to, const void* from, const row_list<Index>& list, std::size_t row_bytes) {
   with_row_bytes(row_bytes, [&]<std::size_t Known>() EBB_LAMBDA {
     const std::size_t bytes = Known > 0 ? Known : row_bytes;
     char* const out = static_cast<char*>(to);
     const char* const in = static_cast<const char*>(from);
-    each_row<Known>(count, [=](std::size_t i) EBB_LAMBDA {
-      copy_known_row<Known>(out + static_cast<std::size_t>(index[i]) * bytes, in + i * bytes, bytes);
+    each_row<Known>(list, [=](std::size_t row, std::size_t i) EBB_LAMBDA {
+      copy_known_row<Known>(out + row * bytes, in + i * bytes, bytes);
     });
   });
 }
@@ -134,26 +154,27 @@ inline void write_rows(void* to, const void* from, const Index* index, std::size
 /// Combines row i of the source with row index[i] of the result, in rising order of i: to = combine(to, from), on elements and on lanes.
 /// `ordered` is the same for a `from` that is no NaN.
 template <element T, class Index>
-inline void combine_rows(T* to, const T* from, const Index* index, std::size_t count, std::size_t row_length, auto combine, auto ordered) {
+inline void combine_rows(T* to, const T* from, const row_list<Index>& list, std::size_t row_length, auto combine, auto ordered) {
   using wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
   const auto one = [combine](T& x, T y) EBB_LAMBDA { x = static_cast<T>(combine(static_cast<wide>(x), static_cast<wide>(y))); };
   if (row_length == 1) {
-    for (std::size_t i = 0; i < count; ++i) {
-      T& x = to[index[i]];
+    each_row<sizeof(T)>(list, [=](std::size_t row, std::size_t i) EBB_LAMBDA {
+      T& x = to[row];
       if constexpr (std::is_floating_point_v<T>) {
         if (from[i] == from[i]) [[likely]] x = ordered(x, from[i]);
         else x = combine(x, from[i]);
       } else one(x, from[i]);
-    }
+    });
     return;
   }
-  for (std::size_t i = 0; i < count; ++i, from += row_length) {
-    T* const row = to + static_cast<std::size_t>(index[i]) * row_length;
+  each_row<0>(list, [=](std::size_t place, std::size_t i) EBB_LAMBDA {
+    T* const row = to + place * row_length;
+    const T* const x = from + i * row_length;
     std::size_t j = 0;
     if constexpr (full_width<T>)
-      for (; j + lane_count <= row_length; j += lane_count) combine(lanes<T>::load(row + j), lanes<T>::load(from + j)).store(row + j);
-    for (; j < row_length; ++j) one(row[j], from[j]);
-  }
+      for (; j + lane_count <= row_length; j += lane_count) combine(lanes<T>::load(row + j), lanes<T>::load(x + j)).store(row + j);
+    for (; j < row_length; ++j) one(row[j], x[j]);
+  });
 }
 
 /// Adds Count elements, as many as a register has or fewer.
@@ -180,14 +201,14 @@ EBB_INLINE void add_last(T* to, const T* from, std::size_t count) {
 }
 
 /// Adds row i of the source to row index[i] of the result, in rising order of i: repeated indices are summed in that order.
-template <full_width T, class Index>
-inline void add_rows(T* to, const T* from, const Index* index, std::size_t count, std::size_t row_length) {
+template <full_width T, class Index, std::int64_t LeftOut>
+inline void add_rows(T* to, const T* from, const row_list<Index, LeftOut>& list, std::size_t row_length) {
   constexpr std::size_t most = simd::count_of<T>;
   with_row_bytes(row_length * sizeof(T), [&]<std::size_t Known>() EBB_LAMBDA {
     constexpr std::size_t known = Known / sizeof(T);
     const std::size_t length = known > 0 ? known : row_length;
-    each_row<Known>(count, [=](std::size_t i) EBB_LAMBDA {
-      T* const row = to + static_cast<std::size_t>(index[i]) * length;
+    each_row<Known>(list, [=](std::size_t place, std::size_t i) EBB_LAMBDA {
+      T* const row = to + place * length;
       const T* const added = from + i * length;
       std::size_t j = 0;
       if constexpr (known >= most && known % most == 0)
@@ -198,16 +219,17 @@ inline void add_rows(T* to, const T* from, const Index* index, std::size_t count
     });
   });
 }
-template <element T, class Index>
+template <element T, class Index, std::int64_t LeftOut>
   requires(!full_width<T>)
-inline void add_rows(T* to, const T* from, const Index* index, std::size_t count, std::size_t row_length) {
-  for (std::size_t i = 0; i < count; ++i, from += row_length) {
-    T* const row = to + static_cast<std::size_t>(index[i]) * row_length;
+inline void add_rows(T* to, const T* from, const row_list<Index, LeftOut>& list, std::size_t row_length) {
+  each_row<0>(list, [=](std::size_t place, std::size_t i) EBB_LAMBDA {
+    T* const row = to + place * row_length;
+    const T* const x = from + i * row_length;
     std::size_t j = 0;
-    for (; j + lane_count <= row_length; j += lane_count) (lanes<T>::load(row + j) + lanes<T>::load(from + j)).store(row + j);
+    for (; j + lane_count <= row_length; j += lane_count) (lanes<T>::load(row + j) + lanes<T>::load(x + j)).store(row + j);
     const int rest = static_cast<int>(row_length - j);
-    if (rest > 0) (lanes<T>::load(row + j, rest) + lanes<T>::load(from + j, rest)).store(row + j, rest);
-  }
+    if (rest > 0) (lanes<T>::load(row + j, rest) + lanes<T>::load(x + j, rest)).store(row + j, rest);
+  });
 }
 
 }  // namespace ebb::inline EBB_ABI::kernel

@@ -26,16 +26,11 @@ namespace ebb::inline EBB_ABI::functions {
 template <int Padding>
 struct embedding {
   static constexpr std::string_view name = "embedding";
+  static constexpr int left_out = Padding;
   template <class T, class I>
   static constexpr operand<T> apply(operand<T> table, operand<I> indices) {
-    const auto rows = take::apply(table, indices);
-    if constexpr (!index_element<I>) return rows;
-    else {
-      if (rows.is_refused()) return rows;
-      const auto real = emit_on<op::not_equal>({}, indices, literal_like(indices, Padding));
-      const auto kept = repeat(real, rows, axis_run(indices.rank(), rows.rank()));
-      return emit_on<op::where>({}, kept, rows, emit_on<op::stop_gradient>({}, rows));
-    }
+    if constexpr (!index_element<I>) return refuse<T>(*table.g, 115);
+    else return emit_on<op::gather<I, embedding>, T>({}, table, indices);
   }
 };
 

@@ -102,7 +102,7 @@ struct box_sum : boxed<I, F> {
       k.each_rows([=](std::ptrdiff_t i, std::ptrdiff_t q, std::ptrdiff_t n, std::size_t rows, std::ptrdiff_t between) EBB_LAMBDA {
         constexpr std::size_t first[] = {0};
         for (std::ptrdiff_t r = 0; r < static_cast<std::ptrdiff_t>(rows); ++r)
-          kernel::add_rows(out + i + r * between, x + q + r * n, first, 1, static_cast<std::size_t>(n));
+          kernel::add_rows(out + i + r * between, x + q + r * n, kernel::row_list<std::size_t>{first, 1}, static_cast<std::size_t>(n));
       });
     });
   }

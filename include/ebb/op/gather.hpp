@@ -32,6 +32,13 @@ constexpr std::string_view counted_by(std::string_view otherwise) {
   else return otherwise;
 }
 
+/// The index whose rows a scatter leaves out: F::left_out; -1 if there is none.
+template <class F>
+constexpr std::int64_t left_out_by() {
+  if constexpr (requires { F::left_out; }) return F::left_out;
+  else return -1;
+}
+
 template <class I>
 struct by_rows : op_base {
   static constexpr int arity = 2;
@@ -67,15 +74,21 @@ struct gather : by_rows<I> {
 };
 
 /// Adds the rows of operand 0, in rising order, into zeros, at the indices in operand 1. attr 0: as for gather. attr 1: whether operand 0
-/// is turned, as a gather's result.
+/// is turned, as a gather's result. Rows with the index F::left_out are left out, if F has one.
 /// Shape: given, not inferred.   Saves: indices.   Error: that of the sums.
 template <class I, class F = functions::take>
 struct scatter : by_rows<I> {
-  static constexpr std::string_view name = "scatter", asker = short_name_of<F>();
+  static constexpr std::string_view name = "scatter", asker = short_name_of<F>(), counted = counted_by<F>("rows");
   static constexpr kind what = kind::scatter;
+  static constexpr std::int64_t left_out = left_out_by<F>();
   template <class T>
   static constexpr auto pull(operand<T> g, operand<T>, operand<I> indices, operand<T> out) {
-    return grads(emit_on<gather<I, F>, T>({out.attribute(0)}, g, indices), nothing);
+    const auto rows = emit_on<gather<I, F>, T>({out.attribute(0)}, g, indices);
+    if constexpr (left_out < 0) return grads(rows, nothing);
+    else {
+      const auto kept = emit_on<not_equal>({}, indices, literal_like(indices, static_cast<int>(left_out)));
+      return grads(emit_on<where>({}, repeat(kept, rows, axis_run(indices.rank(), rows.rank())), rows, literal_like(rows, 0)), nothing);
+    }
   }
 };
 

@@ -127,6 +127,7 @@ constexpr op_info make_info() {
   if constexpr (requires { Op::asker; }) i.asker = Op::asker;
   else i.asker = Op::name;
   if constexpr (requires { Op::counted; }) i.counted = Op::counted;
+  if constexpr (requires { Op::left_out; }) i.left_out = Op::left_out;
   i.id = hash_text(full_name_of<functions>());
   i.family = family_of<Op>;
   i.what = Op::what;

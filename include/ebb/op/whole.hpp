@@ -94,26 +94,24 @@ void move_whole(const Call& c) {
   }
 }
 
-/// Calls f(number, rows, count) with the numbers of rows in operand 1, once for each place along the leading axes that have their own.
-void with_rows(const whole_call& c, auto&& f) {
+/// Calls f with the numbers of rows in operand 1, of which each place along the leading axes has its own; there are so many `rows`.
+void with_rows(const whole_call& c, std::size_t rows, auto&& f) {
   const int own = static_cast<int>(c.attr[0]);
   const std::size_t count = c.shapes[1].volume(own, c.shapes[1].rank), times = c.shapes[1].volume(0, own);
-  const auto each = [&](auto rows) {
-    for (std::size_t i = 0; i < times; ++i) f(i, rows + i * count, count);
-  };
-  if (c.index == dtype::i32) each(static_cast<const std::int32_t*>(c.in[1]));
-  else each(static_cast<const std::int64_t*>(c.in[1]));
+  const auto call = [&](const auto* index) { f(kernel::row_list<std::remove_cvref_t<decltype(*index)>>{index, count, times, rows}); };
+  if (c.index == dtype::i32) call(static_cast<const std::int32_t*>(c.in[1]));
+  else call(static_cast<const std::int64_t*>(c.in[1]));
 }
 
 template <std::same_as<whole_call> Call>
 void gather_whole(const Call& c) {
   const extent_list& x = c.shapes[0];
   const int own = static_cast<int>(c.attr[0]);
-  const std::size_t row = x.volume(own + 1, x.rank) * size_of(c.op->result), all_rows = x.e[own] * row;
+  const std::size_t size = size_of(c.op->result), row = x.volume(own + 1, x.rank) * size;
   if (row == 0) return;
-  with_rows(c, [&](std::size_t i, auto rows, std::size_t count) {
-    if (c.attr[1]) return kernel::gather_turned(c.out, c.in[0], rows, count, row, size_of(c.op->result));
-    kernel::gather_rows(static_cast<char*>(c.out) + i * count * row, static_cast<const char*>(c.in[0]) + i * all_rows, rows, count, row);
+  with_rows(c, x.e[own], [&](const auto& list) {
+    if (c.attr[1]) kernel::gather_turned(c.out, c.in[0], list.index, list.count, row, size);
+    else kernel::gather_rows(c.out, c.in[0], list, row);
   });
 }
 
@@ -127,39 +125,45 @@ concept extremum_scatter = requires(float x) { Op::ordered(x, x); };
 template <class Op>
 concept writing_scatter = requires { requires Op::writes; };
 
+template <class Op, class Index>
+constexpr auto leaving_out(const kernel::row_list<Index>& list) {
+  if constexpr (requires { Op::left_out; }) return kernel::row_list<Index, Op::left_out>{list.index, list.count, list.times, list.rows};
+  else return list;
+}
+
 template <class Op, class T>
 void scatter_whole(const whole_call& c) {
   const int own = static_cast<int>(c.attr[0]);
-  const std::size_t row = c.result.volume(own + 1, c.result.rank), all_rows = c.result.e[own] * row;
+  const std::size_t row = c.result.volume(own + 1, c.result.rank);
   if (c.result.volume() == 0) return;
   if constexpr (writing_scatter<Op>) std::memcpy(c.out, c.in[2], c.result.volume() * sizeof(T));
   else if constexpr (combining_scatter<Op, T>) std::fill_n(static_cast<T*>(c.out), c.result.volume(), from_cell<T>(c.op->identity));
   else std::memset(c.out, 0, c.result.volume() * sizeof(T));
-  const auto add = [&](T* to, const T* from, const auto* rows, std::size_t count) {
-    if constexpr (writing_scatter<Op>) kernel::write_rows(to, from, rows, count, row * sizeof(T));
+  const auto add = [&](const T* from, const auto& list) {
+    T* const to = static_cast<T*>(c.out);
+    if constexpr (writing_scatter<Op>) kernel::write_rows(to, from, list, row * sizeof(T));
     else if constexpr (combining_scatter<Op, T>) {
       constexpr auto combine = [](auto x, auto y) EBB_LAMBDA { return Op::value(x, y); };
       if constexpr (std::is_floating_point_v<T> && extremum_scatter<Op>)
-        kernel::combine_rows(to, from, rows, count, row, combine, [](auto x, auto y) EBB_LAMBDA { return Op::ordered(x, y); });
-      else kernel::combine_rows(to, from, rows, count, row, combine, combine);
-    } else if constexpr (!std::is_same_v<T, bool>) kernel::add_rows(to, from, rows, count, row);
+        kernel::combine_rows(to, from, list, row, combine, [](auto x, auto y) EBB_LAMBDA { return Op::ordered(x, y); });
+      else kernel::combine_rows(to, from, list, row, combine, combine);
+    } else if constexpr (!std::is_same_v<T, bool>) kernel::add_rows(to, from, leaving_out<Op>(list), row);
     else {
       constexpr auto either = [](bool x, bool y) EBB_LAMBDA { return x || y; };
-      kernel::combine_rows(to, from, rows, count, row, either, either);
+      kernel::combine_rows(to, from, list, row, either, either);
     }
   };
-  with_rows(c, [&](std::size_t n, auto rows, std::size_t count) {
-    T* const to = static_cast<T*>(c.out) + n * all_rows;
-    const T* const from = static_cast<const T*>(c.in[0]) + n * count * row;
-    if (!c.attr[1]) return add(to, from, rows, count);
+  with_rows(c, c.result.e[own], [&]<class Index>(const kernel::row_list<Index>& list) {
+    const T* const from = static_cast<const T*>(c.in[0]);
+    if (!c.attr[1]) return add(from, list);
     // Turned rows are turned back some at a time, and added while they are in the first-level cache.
     constexpr std::size_t height = 64;
     T* const some = reinterpret_cast<T*>(thread_scratch().take(height * row * sizeof(T)));
-    for (std::size_t i = 0; i < count; i += height) {
-      const std::size_t here = std::min(height, count - i);
+    for (std::size_t i = 0; i < list.count; i += height) {
+      const std::size_t here = std::min(height, list.count - i);
       kernel::transpose<sizeof(T)>(reinterpret_cast<char*>(some), static_cast<std::ptrdiff_t>(row * sizeof(T)),
-                                   reinterpret_cast<const char*>(from + i), static_cast<std::ptrdiff_t>(count * sizeof(T)), row, here);
-      add(to, some, rows + i, here);
+                                   reinterpret_cast<const char*>(from + i), static_cast<std::ptrdiff_t>(list.count * sizeof(T)), row, here);
+      add(some, kernel::row_list<Index>{list.index + i, here});
     }
   });
 }
