@@ -26,6 +26,7 @@
 #include "nn/position.hpp"
 #include "nn/embedding.hpp"
 #include "nn/patches.hpp"
+#include "nn/pool_call.hpp"
 #include "nn/pool_op.hpp"
 #include "nn/pool.hpp"
 #include "nn/weight_norm.hpp"

@@ -1,6 +1,6 @@
 // test/nn/pool.cpp — pools: recorded values, sums over windows written out, ties, second derivatives, maps, narrow floats, errors.
 // SPDX-License-Identifier: BSL-1.0
-// covers: pool.hpp pool_op.hpp sliding.hpp
+// covers: pool.hpp pool_call.hpp pool_op.hpp sliding.hpp
 #include "../linalg/oracle.hpp"
 #include "../random_array.hpp"
 #include "../same_bits.hpp"
@@ -217,19 +217,33 @@ void check_side_by_side(const image& x) {
 }
 
 TEST_CASE("windows that are pooled side by side have the bits of windows by themselves, with NaN and with zeros of both signs") {
-  for (const std::size_t width : {7u, 11u, 16u, 37u}) {
-    const auto numbers = test::random_array<image>(5, 2, 9, width);
+  for (const std::size_t width : {7u, 11u, 16u, 37u, 83u, 150u}) {
+    const std::size_t height = width < 80 ? 9 : 21;
+    const auto numbers = test::random_array<image>(5, 2, height, width);
     std::vector<float> elements(numbers.data(), numbers.data() + numbers.size());
     for (std::size_t i = 0; i < elements.size(); i += 3) elements[i] = i % 2 ? 0.0f : -0.0f;
     for (int turn = 0; turn < 2; ++turn) {
-      const image x(ebb::view<const float, dyn, dyn, dyn>(elements.data(), 2, 9, width));
+      const image x(ebb::view<const float, dyn, dyn, dyn>(elements.data(), 2, height, width));
       check_side_by_side<2, 2, 2, 0, 1>(x);
       check_side_by_side<3, 3, 1, 1, 1>(x);
       check_side_by_side<2, 3, 2, 1, 2>(x);
       check_side_by_side<1, 4, 3, 0, 2>(x);
+      check_side_by_side<3, 3, 3, 1, 1>(x);
+      check_side_by_side<4, 4, 4, 0, 1>(x);
+      check_side_by_side<2, 5, 4, 1, 1>(x);
+      check_side_by_side<3, 2, 5, 0, 1>(x);
       for (const std::size_t at : {width, 3 * width + 4, 12 * width - 1}) elements[at] = NAN;
     }
   }
+  // Sums of whole numbers, divided by a power of two, are the same in double.
+  const image whole(ebb::floor(100 * test::random_array<image>(8, 2, 24, 96)));
+  const auto wide = ebb::cast<double>(whole);
+  const auto same = [&](auto f) { return test::same_bits(ebb::cast<double>(f(whole)), f(wide)); };
+  CHECK(same([](auto a) { return ebb::avg_pool2d<pool{.size = 4}>(a); }));
+  CHECK(same([](auto a) { return ebb::avg_pool2d<pool{.size = 2}>(a); }));
+  CHECK(same([](auto a) { return ebb::max_pool2d<pool{.size = 3}>(a); }));
+  CHECK(same([](auto a) { return ebb::max_pool2d<pool{.size = 4}>(a); }));
+  CHECK(same([](auto a) { return ebb::max_pool2d<pool{.size = 3, .stride = 1, .padding = 1}>(a); }));
   // 9 and 12 windows of 4 and 3 columns each, and 5 that overlap.
   const auto x = test::random_array<image>(6, 2, 4, 36);
   CHECK(test::same_bits(ebb::adaptive_avg_pool2d<2, 9>(x), ebb::avg_pool2d<pool{.size = {2, 4}}>(x)));

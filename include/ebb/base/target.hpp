@@ -46,6 +46,13 @@ inline constexpr bool wide_conversions = true;
 inline constexpr bool wide_conversions = false;
 #endif
 
+/// Any lanes of two registers of four-byte elements or more, in any order.
+#if defined(__AVX512F__)
+inline constexpr bool lanes_of_two = true;
+#else
+inline constexpr bool lanes_of_two = false;
+#endif
+
 /// A branch on the lanes of a mask takes few instructions.
 #if defined(__SSE2__)
 inline constexpr bool quick_masks = true;

@@ -51,6 +51,13 @@ EBB_INLINE vector<T> from_xsimd(xsimd::batch<T> x) { return reinterpret_cast<vec
 
 template <class T>
 EBB_INLINE vector<T> load(const T* p) { return from_xsimd<T>(xsimd::batch<T>::load_unaligned(p)); }
+/// The same for Bytes bytes: a register or less.
+template <class T, std::size_t Bytes>
+EBB_INLINE vector<T, Bytes> load_bytes(const T* p) {
+  vector<T, Bytes> x;
+  std::memcpy(&x, p, Bytes);
+  return x;
+}
 template <class T>
 EBB_INLINE void store(T* p, vector<T> x) { to_xsimd<T>(x).store_unaligned(p); }
 template <class T>

@@ -11,12 +11,12 @@
 
 namespace ebb::inline EBB_ABI::simd {
 
-/// Lane i is number From(i) of the lanes of a, then b.
-template <auto From, class T>
-EBB_INLINE vector<T> shuffled(vector<T> a, vector<T> b) {
+/// Lane i is number From(i) of the lanes of a, then b. A register may be one of fewer bytes: 16, or 32.
+template <auto From, class T, std::size_t Bytes = register_bytes>
+EBB_INLINE vector<T, Bytes> shuffled(vector<T, Bytes> a, vector<T, Bytes> b) {
   return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
     return __builtin_shufflevector(a, b, From(I)...);
-  }(std::make_integer_sequence<int, count_of<T>>{});
+  }(std::make_integer_sequence<int, static_cast<int>(Bytes / sizeof(T))>{});
 }
 
 /// Groups of Step elements, an odd number, in registers of Count lanes: member c of group i is element i * Step + c.
@@ -33,43 +33,46 @@ struct groups {
   }
 };
 
-/// Every second lane of a and b, from number A of a and number B of b on: first within each 16 bytes, where it is one instruction.
-template <int A, int B, class T>
-EBB_INLINE vector<T> halves_of(vector<T> a, vector<T> b) {
-  constexpr int n = count_of<T>, e = 16 / static_cast<int>(sizeof(T)), half = e / 2;
-  const vector<T> x = shuffled<[](int i) { return i / e * e + i % half * 2 + (i % e < half ? A : n + B); }, T>(a, b);
-  return shuffled<[](int i) { return i / half % (n / e) * e + i / half / (n / e) * half + i % half; }, T>(x, x);
+/// Every second lane of a and b, from number A of a and number B of b on: first within each 16 bytes, where it is one instruction, unless
+/// all of it is one.
+template <int A, int B, class T, std::size_t Bytes = register_bytes>
+EBB_INLINE vector<T, Bytes> halves_of(vector<T, Bytes> a, vector<T, Bytes> b) {
+  constexpr int n = static_cast<int>(Bytes / sizeof(T)), e = 16 / static_cast<int>(sizeof(T)), half = e / 2;
+  if constexpr (target_has::lanes_of_two) return shuffled<[](int i) { return i < n / 2 ? 2 * i + A : 2 * i + B; }, T, Bytes>(a, b);
+  const vector<T, Bytes> x = shuffled<[](int i) { return i / e * e + i % half * 2 + (i % e < half ? A : n + B); }, T, Bytes>(a, b);
+  return shuffled<[](int i) { return i / half % (n / e) * e + i / half / (n / e) * half + i % half; }, T, Bytes>(x, x);
 }
 /// Member C of each group of Step elements, in registers that are loaded one after the other. Early: the last one begins so many elements
 /// before its place.
-template <int Step, int C, int Early = 0, class T>
-EBB_INLINE vector<T> chosen(const vector<T> (&x)[static_cast<std::size_t>(Step)]) {
-  constexpr int n = count_of<T>;
-  if constexpr (Step == 2) return halves_of<C, C + Early, T>(x[0], x[1]);
+template <int Step, int C, int Early = 0, class T, std::size_t Bytes = register_bytes>
+EBB_INLINE vector<T, Bytes> chosen(const vector<T, Bytes> (&x)[static_cast<std::size_t>(Step)]) {
+  using V = vector<T, Bytes>;
+  constexpr int n = static_cast<int>(Bytes / sizeof(T));
+  if constexpr (Step == 2) return halves_of<C, C + Early, T, Bytes>(x[0], x[1]);
   else if constexpr (Step == 4) {
     static_assert(Early == 0);
     constexpr int odd = C % 2, last = C / 2;
-    return halves_of<last, last, T>(halves_of<odd, odd, T>(x[0], x[1]), halves_of<odd, odd, T>(x[2], x[3]));
+    return halves_of<last, last, T, Bytes>(halves_of<odd, odd, T, Bytes>(x[0], x[1]), halves_of<odd, odd, T, Bytes>(x[2], x[3]));
   } else {
     static_assert(Step == 3);
     using g = groups<Step, n>;
-    const vector<T> end = Early == 0 ? x[2] : shuffled<[](int i) { return (i + Early) % n; }, T>(x[2], x[2]);
-    const vector<T> two = shuffled<[](int lane) { return g::owner(g::in_lane(lane, C), C) == 1 ? n + lane : lane; }, T>(x[0], x[1]);
-    const vector<T> all = shuffled<[](int lane) { return g::owner(g::in_lane(lane, C), C) == 2 ? n + lane : lane; }, T>(two, end);
-    return shuffled<[](int i) { return g::lane(i, C); }, T>(all, all);
+    const V end = Early == 0 ? x[2] : shuffled<[](int i) { return (i + Early) % n; }, T, Bytes>(x[2], x[2]);
+    const V two = shuffled<[](int lane) { return g::owner(g::in_lane(lane, C), C) == 1 ? n + lane : lane; }, T, Bytes>(x[0], x[1]);
+    const V all = shuffled<[](int lane) { return g::owner(g::in_lane(lane, C), C) == 2 ? n + lane : lane; }, T, Bytes>(two, end);
+    return shuffled<[](int i) { return g::lane(i, C); }, T, Bytes>(all, all);
   }
 }
 
 /// Every second or third element from p on. Elements after the last one are not accessed.
-template <int Step, class T>
-EBB_INLINE vector<T> every(const T* p) {
-  constexpr int n = count_of<T>, end = (Step - 1) * (n - 1);
+template <int Step, class T, std::size_t Bytes = register_bytes>
+EBB_INLINE vector<T, Bytes> every(const T* p) {
+  constexpr int n = static_cast<int>(Bytes / sizeof(T)), end = (Step - 1) * (n - 1);
   if constexpr (Step == 2) {
-    const vector<T> x[] = {load(p), load(p + end)};
-    return chosen<Step, 0, Step - 1, T>(x);
+    const vector<T, Bytes> x[] = {load_bytes<T, Bytes>(p), load_bytes<T, Bytes>(p + end)};
+    return chosen<Step, 0, Step - 1, T, Bytes>(x);
   } else {
-    const vector<T> x[] = {load(p), load(p + n), load(p + end)};
-    return chosen<Step, 0, Step - 1, T>(x);
+    const vector<T, Bytes> x[] = {load_bytes<T, Bytes>(p), load_bytes<T, Bytes>(p + n), load_bytes<T, Bytes>(p + end)};
+    return chosen<Step, 0, Step - 1, T, Bytes>(x);
   }
 }
 

@@ -219,13 +219,6 @@ EBB_INLINE vector<float> dot_pairs(vector<std::uint32_t> a, vector<std::uint32_t
 
 // --- products with few columns -----------------------------------------------------------------------------------------------------
 
-template <class T, std::size_t Bytes>
-EBB_INLINE vector<T, Bytes> load_bytes(const T* p) {
-  vector<T, Bytes> x;
-  std::memcpy(&x, p, Bytes);
-  return x;
-}
-
 #if defined(__AVX512F__)
 
 /// Half a register of 64 bytes from each. The second half is a load under a mask: a shuffle would wait for the only unit that shuffles.
