@@ -35,12 +35,19 @@ void check_small_triangles(const triangular_system& s, std::ptrdiff_t batch, boo
   std::vector<ebb::simd::vector<T>> scratch(ebb::kernel::small::scratch_bytes(s) / sizeof(ebb::simd::vector<T>));
   if (in_place) x = b;
   ebb::kernel::solve_triangles_small(s, batch, t.data(), in_place ? x.data() : b.data(), x.data(), scratch.data());
-  std::size_t wrong = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const bool both_nan = x[i] != x[i] && expected[i] != expected[i];
-    wrong += !both_nan && std::memcmp(&x[i], &expected[i], sizeof(T)) != 0;
-  }
-  CHECK(wrong == 0);
+  const auto check = [&] {
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const bool both_nan = x[i] != x[i] && expected[i] != expected[i];
+      wrong += !both_nan && std::memcmp(&x[i], &expected[i], sizeof(T)) != 0;
+    }
+    CHECK(wrong == 0);
+  };
+  check();
+  if (batch > 1 || s.n > 4) return;
+  x = b;  // a single system has a kernel of its own
+  ebb::kernel::solve_triangle_known(s, t.data(), in_place ? x.data() : b.data(), x.data());
+  check();
 }
 
 }  // namespace
@@ -51,5 +58,5 @@ TEMPLATE_TEST_CASE("small triangular systems have the bits of the reference at e
       for (const std::int64_t which : {0, 2, 4, 6})
         for (const bool transposed : {false, true})
           for (const std::ptrdiff_t batch : {1, 5, 19})
-            check_small_triangles<TestType>({n, m, transposed, ebb::triangular | which}, batch, batch == 5 || m == 11, m == 3);
+            check_small_triangles<TestType>({n, m, transposed, ebb::triangular | which}, batch, batch == 5 || m == 11 || (batch == 1 && which == 2), m == 3);
 }

@@ -304,7 +304,7 @@ class row_blocks {
       constexpr int before = end_of_run(Run - 1);
       constexpr part steps = P::plan.blocks[static_cast<std::size_t>(Run)];
       repeat<steps.first - before>([&]<int S>() EBB_LAMBDA { run_step<P, before + S>(once, {}); });
-      std::copy_n(all, P::plan.size.buffers, buffer);
+      if (rows > most) std::copy_n(all, P::plan.size.buffers, buffer);  // a copy of addresses that were just written stalls
       for (std::size_t first = 0; first == 0 || first < rows; first += most) {
         if (first > 0 || Run > 0) take_rows(std::min(most, rows - first));
         if (first > 0) {
@@ -313,7 +313,7 @@ class row_blocks {
           });
           if constexpr (has_parts<P>) find_parts<P, true>(buffer, symbol, here.value);
         }
-        const nest_call block{buffer, here.value, call, first > 0};
+        const nest_call block{rows > most ? buffer : all, here.value, call, first > 0};
         repeat<steps.count>([&]<int S>() EBB_LAMBDA { run_step<P, steps.first + S>(block, {first, rows}); });
       }
     });

@@ -153,7 +153,7 @@ class nest_kernel {
       if constexpr (known_row == 1 && !joins_rows) step(x, p, r, j, u, detail::one_lane{});
       else if constexpr (!tails) step(x, p, r, j, u, detail::whole_step{});
       else if constexpr (joins_rows) step(x, p, r, j, u, detail::middle_lanes{lane, c});
-      else step(x, p, r, j, u, detail::first_lanes<whole_steps>{c});
+      else step(x, p, r, j, u, detail::first_lanes<whole_steps, n.loops == 1>{c});
       j += static_cast<std::size_t>(room);
       left -= room;
       lane = 0;

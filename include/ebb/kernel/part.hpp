@@ -90,8 +90,9 @@ struct one_lane {
   EBB_INLINE void store(const lanes<T>& x, T* p) const { *p = x[0]; }
 };
 
-/// The first `count` lanes. Whole: whether these may be all lanes; then loads and stores branch, which costs less than masks.
-template <bool Whole>
+/// The first `count` lanes. Whole: whether these may be all lanes; then loads and stores branch, which costs less than masks. One: a single
+/// lane branches, too. A step before this one may have stored a single element, and a load under a mask would wait for the cache.
+template <bool Whole, bool One = false>
 struct first_lanes {
   int count;
 
@@ -102,6 +103,8 @@ struct first_lanes {
   EBB_INLINE lanes<T> load(const T* p) const {
     if constexpr (Whole)
       if (whole()) [[likely]] return lanes<T>::load(p);
+    if constexpr (One)
+      if (count == 1) return lanes<T>::all(*p);
     return lanes<T>::load(p, count);
   }
   template <class T>
@@ -126,6 +129,11 @@ struct first_lanes {
   EBB_INLINE void store(const lanes<T>& x, T* p) const {
     if constexpr (Whole)
       if (whole()) [[likely]] return x.store(p);
+    if constexpr (One)
+      if (count == 1) {
+        *p = x[0];
+        return;
+      }
     x.store(p, count);
   }
 };

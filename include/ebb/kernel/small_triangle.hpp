@@ -105,6 +105,19 @@ inline void gather_fours([[maybe_unused]] T* to, [[maybe_unused]] const T* from)
   }
 }
 
+/// One system of four rows and one right side.
+template <class T>
+inline void solve_four(bool divides, const ordered<const T>& t, const ordered<const T>& b, const ordered<T>& x) {
+  T y[4];
+  solve_column<T, 4>(
+      4, divides, [&](std::ptrdiff_t i, std::ptrdiff_t k) EBB_LAMBDA { return *t.at(i, k); },
+      [&](std::ptrdiff_t i) EBB_LAMBDA { return *b.at(i, 0); }, [&](std::ptrdiff_t i, T value) EBB_LAMBDA { y[i] = value; });
+  // They are stored together: who reads them together would wait until four stores reach the cache.
+  const simd::vector<T, 4 * sizeof(T)> forwards{y[0], y[1], y[2], y[3]}, backwards{y[3], y[2], y[1], y[0]};
+  if (x.row > 0) std::memcpy(x.first, &forwards, sizeof forwards);
+  else std::memcpy(x.at(3, 0), &backwards, sizeof backwards);
+}
+
 }  // namespace small
 
 /// One system of up to four rows, see solve_triangle.
@@ -114,6 +127,9 @@ inline void solve_triangle_known(const triangular_system& s, const T* t, const T
   const std::ptrdiff_t n = s.n, m = s.m;
   const small::ordered<const T> as_it_lies{t, s.transposed ? 1 : n, s.transposed ? n : 1}, right{b, m, 1};
   const small::ordered<T> to{x, m, 1};
+  if (n == 4 && m == 1)
+    return small::solve_four<T>(divides, rising ? as_it_lies : as_it_lies.from_the_end(n), rising ? right : right.from_the_end(n, true),
+                                rising ? to : to.from_the_end(n, true));
   small::solve_triangle_columns<T>(n, m, divides, rising ? as_it_lies : as_it_lies.from_the_end(n),
                                    rising ? right : right.from_the_end(n, true), rising ? to : to.from_the_end(n, true));
 }
