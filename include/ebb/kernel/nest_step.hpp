@@ -64,7 +64,8 @@ struct nest_step : nest_places<P, Number> {
       }
     } else {
       const T* from = reinterpret_cast<const T*>(p.in[I]);
-      if constexpr (!(e.along >> inner & 1)) to = lanes<T>::all(*from);
+      if constexpr (is_kept<I>) return;
+      else if constexpr (!(e.along >> inner & 1)) to = lanes<T>::all(*from);
       else if constexpr (e.view < 0) to = part.load(from + j);
       else load_apart<I>(to, from, p, static_cast<std::ptrdiff_t>(j), part);
     }
@@ -81,13 +82,32 @@ struct nest_step : nest_places<P, Number> {
     else if constexpr (places::template is_known_apart<view, inner>) to = part.load_apart(from + known * j, known);
     else to = part.load_apart(from + p.distance[I] * j, p.distance[I]);
   }
-  /// The reciprocals of divisors that are one number in each row, of short rows NaN: then quotients divide.
+  // [note: one number in each row]
+  // A number that a row repeats is loaded once, before its loop: a compiler cannot do that by itself, since a store may change it.
+  // Conversions of the number leave the loop, too. If there are many, they would have no registers, and are loaded where they are used.
+  // With 16 registers, so are real numbers, which need no conversion.
+  static constexpr int most_kept = 4;
+  static constexpr bool may_keep(const nest_load& e) {
+    const bool is_real = e.to.type == dtype::f32 || e.to.type == dtype::f64;
+    return e.source == nest_load::from::array && !(e.along >> inner & 1) && !(is_real && target_has::registers < 32);
+  }
+  static constexpr bool keeps_repeated = [] {
+    int count = 0;
+    for (int i = 0; i < n.loads.count; ++i) count += may_keep(P::plan.loads[static_cast<std::size_t>(n.loads.first + i)]);
+    return n.stores.count > 0 && count > 0 && count <= most_kept;
+  }();
+  template <int I>
+  static constexpr bool is_kept = keeps_repeated && may_keep(load_at<I>);
+
+  /// The reciprocals of divisors that are one number in each row, of short rows NaN: then quotients divide. `kept`: numbers that a row
+  /// repeats.
   static constexpr std::size_t least_row = 4 * lane_count;
   template <class>
   struct reciprocals_of;
   template <int... I>
   struct reciprocals_of<std::integer_sequence<int, I...>> {
     std::tuple<std::conditional_t<(load_at<I>.reciprocal.number >= 0), lane::negative_reciprocal<lanes<loaded<I>>>, bool>...> of;
+    std::tuple<std::conditional_t<is_kept<I>, loaded<I>, bool>...> kept;
   };
   using reciprocals = reciprocals_of<std::make_integer_sequence<int, n.loads.count>>;
   static constexpr bool has_reciprocals = [] {
@@ -97,6 +117,9 @@ struct nest_step : nest_places<P, Number> {
   }();
   static EBB_PART reciprocals reciprocals_in([[maybe_unused]] const pointers& p, [[maybe_unused]] std::size_t count) {
     reciprocals r;
+    if constexpr (keeps_repeated) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
+      if constexpr (is_kept<I>) std::get<I>(r.kept) = *reinterpret_cast<const loaded<I>*>(p.in[I]);
+    });
     if constexpr (has_reciprocals) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
       if constexpr (constexpr nest_load e = load_at<I>; e.reciprocal.number >= 0) {
         using T = loaded<I>;
@@ -108,6 +131,9 @@ struct nest_step : nest_places<P, Number> {
     return r;
   }
   static EBB_PART void take([[maybe_unused]] locals& v, [[maybe_unused]] const reciprocals& r) {
+    if constexpr (keeps_repeated) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
+      if constexpr (is_kept<I>) v.template at<load_at<I>.to>() = lanes<loaded<I>>::all(std::get<I>(r.kept));
+    });
     if constexpr (has_reciprocals) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
       if constexpr (constexpr slot high = load_at<I>.reciprocal; high.number >= 0) {
         constexpr slot low{high.type, high.number + 1};
