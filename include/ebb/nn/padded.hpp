@@ -99,23 +99,6 @@ inline void sum_links(S* sums, std::ptrdiff_t sums_row, const S* x, std::ptrdiff
   }(std::make_integer_sequence<int, Rows * Vectors>{}, std::make_integer_sequence<int, Vectors>{});
 }
 
-/// a0 b0 a1 b1 ... of the lower halves, or of the upper ones.
-template <bool Upper, class S>
-EBB_INLINE simd::vector<S> zip_halves(simd::vector<S> a, simd::vector<S> b) {
-  constexpr int n = simd::count_of<S>;
-  return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
-    return __builtin_shufflevector(a, b, (I / 2 + (Upper ? n / 2 : 0) + I % 2 * n)...);
-  }(std::make_integer_sequence<int, n>{});
-}
-
-/// The even elements of a, then those of b; or the odd ones.
-template <bool Odd, class S>
-EBB_INLINE simd::vector<S> every_other(simd::vector<S> a, simd::vector<S> b) {
-  constexpr int n = simd::count_of<S>;
-  return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA { return __builtin_shufflevector(a, b, (2 * I + Odd)...); }
-  (std::make_integer_sequence<int, n>{});
-}
-
 /// A product of m rows of weights with the windows of arrays of `planes` channels.
 template <class T>
 struct with_margins {
@@ -216,9 +199,9 @@ struct with_margins {
         S* const even = to + first % 2 * apart() + first / 2;
         S* const odd = to + (first + 1) % 2 * apart() + (first + 1) / 2;
         for (; i + 2 * n <= count; i += 2 * n) {
-          const auto a = simd::load(from + i), b = simd::load(from + i + n);
-          simd::store(even + i / 2, every_other<false, S>(a, b));
-          simd::store(odd + i / 2, every_other<true, S>(a, b));
+          const simd::vector<S> both[] = {simd::load(from + i), simd::load(from + i + n)};
+          simd::store(even + i / 2, simd::chosen<2, 0, 0, S>(both));
+          simd::store(odd + i / 2, simd::chosen<2, 1, 0, S>(both));
         }
       }
     }
@@ -263,9 +246,10 @@ struct with_margins {
       const std::ptrdiff_t others = std::min(column.set[1].count, end) - begin;
       if constexpr (std::is_same_v<S, T>)
         for (; k + n <= others; k += n) {
-          const auto a = simd::load(from + k), b = simd::load(from + next_set + k);
-          simd::store(to + 2 * k, zip_halves<false, S>(a, b));
-          simd::store(to + 2 * k + n, zip_halves<true, S>(a, b));
+          simd::vector<S> both[] = {simd::load(from + k), simd::load(from + next_set + k)};
+          simd::mix<S>(both);
+          simd::store(to + 2 * k, both[0]);
+          simd::store(to + 2 * k + n, both[1]);
         }
       for (; k < others; ++k) to[2 * k] = static_cast<T>(from[k]), to[2 * k + 1] = static_cast<T>(from[next_set + k]);
       if (k < count) to[2 * k] = static_cast<T>(from[k]);
