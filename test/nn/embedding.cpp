@@ -1,10 +1,12 @@
 // test/nn/embedding.cpp — bags of rows of a table. Rows alone are tested in test/nn/cell.cpp.
 // SPDX-License-Identifier: BSL-1.0
 #include "../linalg/oracle.hpp"
+#include "../random_array.hpp"
 
 #include <ebb/ebb.hpp>
 #include <ebb/nn.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -88,6 +90,33 @@ TEMPLATE_TEST_CASE("the row of the padding gets no gradient, whatever arrives th
         for (std::size_t i = 0; i < k.size(); ++i) sum += k.data()[i] == static_cast<std::int32_t>(row) ? double(g.data()[i * d + j]) : 0;
         REQUIRE(second.data()[row * d + j] == Approx(row == 2 ? 0 : 2 * sum * sum * double(x.data()[row * d + j])).margin(1e-4));
       }
+  }
+}
+
+TEST_CASE("gradients without the padding have the same bits compiled, evaluated and for each array of a map") {
+  constexpr static auto loss = [](auto w, auto at) { return ebb::sum(ebb::square(ebb::embedding<1>(w, at))); };
+  const auto w = test::random_array<ebb::tensor<float, dyn, dyn>>(3, 5, 9);
+  ebb::tensor<std::int64_t, dyn> k(14);
+  for (std::size_t i = 0; i < 14; ++i) k.mutable_data()[i] = static_cast<std::int64_t>(i * 3 % 5);
+  const auto cells = [](const auto& x) {
+    ebb::cell_array r;
+    for (const auto& e : x) r.push(ebb::to_cell(e));
+    return r;
+  };
+  using terms = ebb::trace_of<std::remove_const_t<decltype(loss)>, ebb::term<float, dyn, dyn>, ebb::term<std::int64_t, dyn>>;
+  const ebb::graph g = ebb::lower(ebb::value_and_gradient(terms::make(), {0}));
+  ebb::extent_list of_w, of_k;
+  of_w.rank = 2, of_k.rank = 1;
+  of_w.e[0] = 5, of_w.e[1] = 9, of_k.e[0] = 14;
+  const auto want = ebb::evaluate(g, {cells(w), cells(k)}, ebb::symbol_values(g, {of_w, of_k}));
+  const auto slope = ebb::grad<0>(loss)(w, k);
+  CHECK((cells(slope) == want[1]));
+  const auto many = test::random_array<ebb::tensor<float, dyn, dyn, dyn>>(4, 3, 5, 9);
+  const auto of_many = ebb::map([](auto x, auto at) { return ebb::grad<0>(loss)(x, at); }, many, ebb::whole(k));
+  for (std::size_t n = 0; n < 3; ++n) {
+    const ebb::tensor<float, dyn, dyn> one(ebb::view<const float, dyn, dyn>(many.data() + n * 45, 5, 9));
+    const auto of_one = ebb::grad<0>(loss)(one, k);
+    CHECK(std::equal(of_one.data(), of_one.data() + 45, of_many.data() + n * 45));
   }
 }
 
