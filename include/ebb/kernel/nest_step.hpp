@@ -64,8 +64,7 @@ struct nest_step : nest_places<P, Number> {
       }
     } else {
       const T* from = reinterpret_cast<const T*>(p.in[I]);
-      if constexpr (is_kept<I>) return;
-      else if constexpr (!(e.along >> inner & 1)) to = lanes<T>::all(*from);
+      if constexpr (!(e.along >> inner & 1)) to = lanes<T>::all(*from);
       else if constexpr (e.view < 0) to = part.load(from + j);
       else load_apart<I>(to, from, p, static_cast<std::ptrdiff_t>(j), part);
     }
@@ -249,9 +248,15 @@ struct nest_step : nest_places<P, Number> {
     part.store(v.template at<store_at<I>.from>(), reinterpret_cast<stored<I>*>(p.out[I]) + j);
   }
 
+  /// The loads of a step in a row, whose kept numbers `take` gives. Others call load_one for all loads.
+  template <int I>
+  static EBB_PART void load_in_row(locals& v, const pointers& p, std::size_t j, auto part) {
+    if constexpr (!is_kept<I>) load_one<I>(v, p, j, part);
+  }
   template <int First, int... I>
-  static EBB_PART void load_from(locals& v, const pointers& p, std::size_t j, auto part, std::integer_sequence<int, I...>) {
-    (load_one<First + I>(v, p, j, part), ...);
+  static EBB_PART void load_from([[maybe_unused]] locals& v, const pointers& p, std::size_t j, auto part,
+                                 std::integer_sequence<int, I...>) {
+    (load_in_row<First + I>(v, p, j, part), ...);
     if constexpr (constexpr int next = First + detail::most_in_fold; next < n.loads.count)
       load_from<next>(v, p, j, part, typename places::template loads_from<next>{});
   }
