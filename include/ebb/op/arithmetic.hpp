@@ -40,7 +40,7 @@ struct div : elementwise<2> {
   static EBB_INLINE constexpr auto by_reciprocal(auto x, auto y, auto high, auto low) {
     return lane::quotient(x, y, high, low);
   }
-  static constexpr auto pull(auto g, auto, auto y, auto out) { return grads(g / y, -g * (out / y)); }
+  static constexpr auto pull(auto g, auto, auto y, auto out) { return grads(g / y, -(g / y * out)); }
 };
 
 /// -x, the sign of zero included.   Dtype: bool is refused.   Saves: nothing.   Error: exact.
