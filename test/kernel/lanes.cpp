@@ -77,6 +77,7 @@ TEMPLATE_TEST_CASE("lanes of floats give the bits of scalars", "", float, double
   check<T>("abs", [](auto a, auto) { return lane::abs(a); }, [](T a, T) { return std::fabs(a); });
   check<T>("copysign", [](auto a, auto b) { return lane::copysign(a, b); }, [](T a, T b) { return std::copysign(a, b); });
   check<T>("floor", [](auto a, auto) { return lane::floor(a); }, [](T a, T) { return std::floor(a); });
+  check<T>("trunc", [](auto a, auto) { return lane::trunc(a); }, [](T a, T) { return std::trunc(a); });
   check<T>("rint", [](auto a, auto) { return lane::rint(a); }, [](T a, T) { return std::nearbyint(a); });
   check<T>("isnan", [](auto a, auto) { return lanes<bool>(lane::isnan(a)); }, [](T a, T) { return std::isnan(a); });
   check<T>("at_least", [](auto a, auto b) { return lane::at_least(a, b); }, [](T a, T b) { return a < b ? b : a; });

@@ -15,7 +15,7 @@ static_assert(std::is_convertible_v<lanes<double>::mask, lanes<bool>> && std::is
 
 // Lanes offer the instructions that the target has; lane.hpp computes the rest.
 template <class V>
-constexpr bool rounds = requires(V x) { V::floor(x), V::rint(x); };
+constexpr bool rounds = requires(V x) { V::floor(x), V::trunc(x), V::rint(x); };
 template <class V>
 constexpr bool scales = requires(V x) { V::scale(x, x), V::split(x); };
 static_assert(rounds<lanes<float>> == ebb::target_has::rounding && rounds<lanes<double>> == ebb::target_has::rounding);

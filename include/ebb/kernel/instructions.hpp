@@ -42,8 +42,8 @@ EBB_INLINE bool any_lane(M m) {
 
 // --- arithmetic --------------------------------------------------------------------------------------------------------------------
 
-// For float and for double: fma (rounded once where lane::fused), sqrt, floor, rint (ties to even), and the larger and the smaller one as
-// x86 has them: y if they are equal or not comparable.
+// For float and for double: fma (rounded once where lane::fused), sqrt, floor, trunc, rint (ties to even), and the larger and the smaller
+// one as x86 has them: y if they are equal or not comparable.
 using floats = vector<float>;
 using doubles = vector<double>;
 
@@ -56,6 +56,8 @@ EBB_INLINE floats sqrt(floats x) { return _mm512_maskz_sqrt_ps(0xffff, x); }
 EBB_INLINE doubles sqrt(doubles x) { return _mm512_maskz_sqrt_pd(0xff, x); }
 EBB_INLINE floats floor(floats x) { return _mm512_maskz_roundscale_ps(0xffff, x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
 EBB_INLINE doubles floor(doubles x) { return _mm512_maskz_roundscale_pd(0xff, x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+EBB_INLINE floats trunc(floats x) { return _mm512_maskz_roundscale_ps(0xffff, x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
+EBB_INLINE doubles trunc(doubles x) { return _mm512_maskz_roundscale_pd(0xff, x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
 EBB_INLINE floats rint(floats x) { return _mm512_maskz_roundscale_ps(0xffff, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 EBB_INLINE doubles rint(doubles x) { return _mm512_maskz_roundscale_pd(0xff, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 EBB_INLINE floats larger(floats x, floats y) { return _mm512_maskz_max_ps(0xffff, x, y); }
@@ -91,11 +93,15 @@ EBB_INLINE doubles sqrt(doubles x) { return from_xsimd<double>(xsimd::sqrt(to_xs
 #if defined(__SSE4_1__) || defined(__aarch64__)  // without the instruction xsimd 8.1 goes through integers, which is undefined for large x
 EBB_INLINE floats floor(floats x) { return copysign<float>(from_xsimd<float>(xsimd::floor(to_xsimd<float>(x))), x); }
 EBB_INLINE doubles floor(doubles x) { return copysign<double>(from_xsimd<double>(xsimd::floor(to_xsimd<double>(x))), x); }
+EBB_INLINE floats trunc(floats x) { return copysign<float>(from_xsimd<float>(xsimd::trunc(to_xsimd<float>(x))), x); }
+EBB_INLINE doubles trunc(doubles x) { return copysign<double>(from_xsimd<double>(xsimd::trunc(to_xsimd<double>(x))), x); }
 EBB_INLINE floats rint(floats x) { return copysign<float>(from_xsimd<float>(xsimd::nearbyint(to_xsimd<float>(x))), x); }
 EBB_INLINE doubles rint(doubles x) { return copysign<double>(from_xsimd<double>(xsimd::nearbyint(to_xsimd<double>(x))), x); }
 #else
 template <class V>
 V floor(V x);
+template <class V>
+V trunc(V x);
 template <class V>
 V rint(V x);
 #endif

@@ -187,9 +187,12 @@ struct lanes<T> {
   static EBB_INLINE lanes sqrt(lanes a) requires full_real<T> {
     return simd::each<T>([](auto x) EBB_LAMBDA { return simd::sqrt(x); }, a);
   }
-  // Without an instruction for them lane.hpp computes floor, rint, scale and split from others.
+  // Without an instruction for them lane.hpp computes floor, trunc, rint, scale and split from others.
   static EBB_INLINE lanes floor(lanes a) requires (full_real<T> && target_has::rounding) {
     return simd::each<T>([](auto x) EBB_LAMBDA { return simd::floor(x); }, a);
+  }
+  static EBB_INLINE lanes trunc(lanes a) requires (full_real<T> && target_has::rounding) {
+    return simd::each<T>([](auto x) EBB_LAMBDA { return simd::trunc(x); }, a);
   }
   /// To the nearest integer, ties to even.
   static EBB_INLINE lanes rint(lanes a) requires (full_real<T> && target_has::rounding) {

@@ -24,7 +24,7 @@
 //
 // The optional members, where the instruction set is faster; this header has a form of each in the required ones, with the same bits:
 //
-//               V::abs(a), V::copysign(magnitude, sign), V::floor(a), V::rint(a), V::isnan(a) -> mask
+//               V::abs(a), V::copysign(magnitude, sign), V::floor(a), V::trunc(a), V::rint(a), V::isnan(a) -> mask
 //               V::at_least(a, bound)   a < bound ? bound : a, so that a NaN in a stays: x86 maxps(bound, a)
 //               V::at_most(a, bound)    bound < a ? bound : a: x86 minps(bound, a)
 //               V::scale(a, n)          a * 2^n rounded once, for any a and integers n: AVX-512 scalef
@@ -201,7 +201,8 @@ EBB_INLINE constexpr V ceil(V a) {
 }
 template <class V>
 EBB_INLINE constexpr V trunc(V a) {
-  return copysign(floor(abs(a)), a);
+  if constexpr (requires { V::trunc(a); }) return V::trunc(a);
+  else return copysign(floor(abs(a)), a);
 }
 
 /// The larger of two, as PyTorch's maximum: a NaN in either is the result; of two equal operands (+0 and -0) the second is.

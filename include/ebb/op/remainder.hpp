@@ -60,8 +60,10 @@ struct round_at : elementwise<2> {
   static constexpr auto value(auto x, auto unit) {
     using V = decltype(x);
     V size = lane::abs(unit), integral = lane::all<V>(lane::format<lane::element_of<V>>::ulp_one);
-    V places = lane::select(lane::abs(x) < integral, lane::rint(x * size) / size, x);
-    return lane::select(unit < lane::all<V>(0), lane::rint(x / size) * size, places);
+    auto tens = unit < lane::all<V>(0);
+    V quotient = lane::select(tens, x, lane::rint(x * size)) / size;  // one division, whichever it is
+    V places = lane::select(lane::abs(x) < integral, quotient, x);
+    return lane::select(tens, lane::rint(quotient) * size, places);
   }
   static constexpr auto pull(auto, auto, auto, auto) { return grads(nothing, nothing); }
 };
