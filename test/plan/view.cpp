@@ -157,6 +157,22 @@ TEST_CASE("the pieces of a concat are written where they belong, or copied with 
     const auto row = [&](auto y) { return ebb::reshape_to(y, b.g.intern(ebb::shape{3, {n, 1, m}})); };
     return beside(row(-x), row(x * x));
   }, 1, why::none, 2);
+  check_move([&](auto& b) {  // rows are copied from where they lie
+    const auto x = b.in({n, 5});
+    return beside(sliced(x, {1, 2}, n, 3), sliced(x, {1, 0}, n, 2));
+  }, 1, why::argument, 2);
+  check_move([&](auto& b) {  // a loop needs the second one in memory, and no loop steps over such short rows
+    const auto x = b.in({n, 5}), y = sliced(x, {1, 0}, n, 2);
+    return beside(sliced(x, {1, 2}, n, 3), y, -y);
+  }, 2, why::axis, 1);
+  check_move([&](auto& b) {  // columns are copied first: they are joined in registers
+    const auto x = b.in({n, 5});
+    return beside(sliced(x, {1, 2}, n, 1), sliced(x, {1, 0}, n, 1));
+  }, 3, why::axis, 0);
+  check_move([](auto& b) {
+    const auto x = b.in({n, 32});
+    return ebb::place_in(sliced(x, {1, 3}, n, 29), {1, 0}, x.shape_number());
+  }, 1, why::argument, 1);
   check_move([](auto& b) {
     const auto x = b.in({n, 32});
     return ebb::place_in(-x, {1, -33}, b.g.intern(ebb::with_extent(x.extents(), 1, 40)));
@@ -194,7 +210,7 @@ TEST_CASE("a printed plan names each step that copies, and why") {
 }
 
 TEST_CASE("random programs of moves have the bits of scalar runs") {
-  int found = 0, views = 0, joined = 0, blocks = 0, apart = 0, stepped = 0, written_apart = 0;
+  int found = 0, views = 0, joined = 0, blocks = 0, apart = 0, stepped = 0, written_apart = 0, read_by_moves = 0;
   for (std::uint64_t seed = 0; seed < 1200; ++seed) {
     CAPTURE(seed);
     const test::random_program p =
@@ -216,6 +232,9 @@ TEST_CASE("random programs of moves have the bits of scalar runs") {
         for (const ebb::extent_product& e : plan.views[x.view].along) stepped += !e.is(0) && !e.is(1);
       }
       for (const ebb::nest_store& x : plan.stores) written_apart += x.view >= 0;
+      for (const ebb::plan_step& x : plan.steps)
+        for (int j = 0; x.nest < 0 && x.what == ebb::kind::move && j < x.joined.count; ++j)
+          read_by_moves += plan.buffers[plan.joined[x.joined.first + j]].view >= 0;
       const ebb::vec<std::size_t> more = ebb::symbol_values(g, p.arguments);
       ebb::block_program program(g, plan, 64);
       const auto run = [&](void* const* from, void* const* to) { program.run(from, to, more.data()); };
@@ -231,4 +250,5 @@ TEST_CASE("random programs of moves have the bits of scalar runs") {
   CHECK(apart > 30);
   CHECK(stepped > 10);
   CHECK(written_apart > 30);
+  CHECK(read_by_moves > 30);
 }

@@ -52,6 +52,8 @@ class block_program final : public runnable_graph {
     buffer_ = vec<void*>(p_.buffers.size(), nullptr);
     in_ = vec<const void*>(operands, nullptr);
     shapes_ = vec<extent_list>(operands, extent_list{});
+    along_ = vec<stride_list>(operands < 3 ? 3 : operands, stride_list{});  // a product has those of its result besides
+    strides_ = vec<const std::ptrdiff_t*>(along_.size(), nullptr);
   }
 
   const graph& program() const override { return g_; }
@@ -124,15 +126,18 @@ class block_program final : public runnable_graph {
     c.result = extents_at(g_.shapes[e.shape], symbol);
     c.call = call;
     if (s.onto >= 0) c.onto = buffer_[s.onto];
-    std::ptrdiff_t along[3][max_rank];
-    const std::ptrdiff_t* strides[] = {nullptr, nullptr, nullptr};
-    for (int j = 0; s.what == kind::contract && j < 3; ++j)
-      if (const int view = p_.buffers[j < 2 ? s.in[j] : s.out].view; view >= 0) {
-        for (int a = 0; a < c.result.rank; ++a) along[j][a] = p_.views[view].along[a].value(symbol);
-        strides[j] = along[j];
+    const bool product = s.what == kind::contract;
+    for (int j = 0; j < strides_.size(); ++j) strides_[j] = nullptr;
+    for (int j = 0; (product || s.what == kind::move) && j < (product ? 3 : e.count); ++j)
+      if (const int view = p_.buffers[product && j == 2 ? s.out : p_.joined[s.joined.first + j]].view; view >= 0) {
+        for (int a = 0; a < c.result.rank; ++a) along_[j].of[a] = p_.views[view].along[a].value(symbol);
+        strides_[j] = along_[j].of;
+        c.strides = strides_.data();
       }
-    detail::sum_batch(c, s.summed, along[2], strides[2]);
-    if (strides[0] || strides[1] || strides[2]) c.strides = strides;
+    if (product) {
+      detail::sum_batch(c, s.summed, along_[2].of, strides_[2]);
+      if (strides_[2]) c.strides = strides_.data();
+    }
     e.op->kernels.whole(c);
   }
 
@@ -239,8 +244,13 @@ class block_program final : public runnable_graph {
   workspace arena_, places_;
   vec<void*> buffer_;
   vec<char*> place_;
+  struct stride_list {
+    std::ptrdiff_t of[max_rank] = {};
+  };
   vec<const void*> in_;
   vec<extent_list> shapes_;
+  vec<stride_list> along_;
+  vec<const std::ptrdiff_t*> strides_;
   EBB_PROBE(const probed_program* probed_ = nullptr;)
 };
 

@@ -29,7 +29,8 @@ struct whole_call {
   dtype index = dtype::i64;             // of operand 1, where that names rows; they have been checked, see check.hpp
   void* out = nullptr;
   extent_list result;
-  // Of a product whose operands or result do not lie in memory row by row: the strides of their axes; nullptr for one that does.
+  // Of a product whose operands or result do not lie in memory row by row: the strides of their axes; nullptr for one that does. Of a concat
+  // or a place: those of its operands.
   const std::ptrdiff_t* const* strides = nullptr;
   const void* onto = nullptr;  // of a product: the array to which it is added, see [note: products onto arrays]
   part summed;                 // the axes of `result` along which a batch of products is summed; `strides` has those of `out`
@@ -45,7 +46,7 @@ namespace detail {
 EBB_ONCE bool joins_columns(const whole_call& c) {
   const int axis = static_cast<int>(c.attr[0]);
   const std::size_t size = size_of(c.op->result);
-  if (c.count < 2 || size < 4 || c.result.volume(axis + 1, c.result.rank) != 1) return false;
+  if (c.strides || c.count < 2 || size < 4 || c.result.volume(axis + 1, c.result.rank) != 1) return false;
   for (int j = 0; j < c.count; ++j)
     if (c.shapes[j].e[axis] != 1 || c.in[j] == static_cast<char*>(c.out) + static_cast<std::size_t>(j) * size) return false;
   return true;
@@ -59,7 +60,7 @@ void move_whole(const Call& c) {
   for (int j = 0; j < c.count; ++j) covered += c.shapes[j].volume();
   // An operand may have been written where it lies in the result: see [note: parts of arrays].
   char* const out = static_cast<char*>(c.out);
-  if (c.count > 1 && c.attr[0] == 0) {  // a concat along the first axis: its operands lie one after the other
+  if (c.count > 1 && c.attr[0] == 0 && !c.strides) {  // a concat along the first axis: its operands lie one after the other
     char* at = out;
     for (int j = 0; j < c.count; ++j) {
       const std::size_t bytes = c.shapes[j].volume() * size;
@@ -89,7 +90,8 @@ void move_whole(const Call& c) {
     std::memset(out, 0, c.result.volume() * size);
   }
   for (int j = 0; j < c.count; ++j) {
-    const strided_copy box = c.op->copy(call, j);
+    strided_copy box = c.op->copy(call, j);
+    if (c.strides && c.strides[j]) std::copy_n(c.strides[j], box.rank, box.from);
     if (begin(box) != c.in[j]) kernel::copy(box, c.in[j], out, size);
   }
 }

@@ -104,12 +104,12 @@ class planner {
     s.what = g_.op(k).what;
     s.equation = k;
     s.why = fused_.copies[k];
-    const bool product = s.what == kind::contract;
+    const bool product = s.what == kind::contract, strides = product || joins_parts(g_.op(k));
     if (s.what != kind::loop) s.out = product ? buffer_of_product(k) : buffer_of(k);
     s.joined.first = p_.joined.size();
     s.joined.count = g_.eq[k].count;
     for (int j = 0; j < g_.eq[k].count; ++j) {
-      const int x = g_.operand(k, j), b = product && fused_.is_shown_apart(g_, x) ? view_of(x) : buffer_of(x);
+      const int x = g_.operand(k, j), b = strides && fused_.is_shown_apart(g_, x) ? view_of(x) : buffer_of(x);
       if (j < 2) s.in[j] = b;
       p_.joined.push(b);
     }

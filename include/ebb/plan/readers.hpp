@@ -36,7 +36,7 @@ class array_readers {
   /// How often k is read by anything but a loop over its own shape: 0, 1, or 2 for more.
   constexpr int others(int k) const { return others_[k]; }
   constexpr bool by_loops(int k) const { return (readers_[k] & loops) != 0; }
-  /// Whether loops and products read k where it lies, and nothing else reads it.
+  /// Whether loops, products and moves read k where it lies, and nothing else reads it.
   constexpr bool in_place(int k) const { return readers_[k] != 0 && (readers_[k] & steps) == 0 && !is_copied(k); }
   /// Whether k is a broadcast that products read in its operand, and nothing else needs in memory. Loops read the operand anyway.
   constexpr bool is_repeated_in_place(int k) const {
@@ -47,7 +47,7 @@ class array_readers {
   constexpr int reduced_from(int k) const { return reduced_from_[g_.eq[k].shape]; }
 
  private:
-  static constexpr char loops = 1, products = 2, steps = 4;
+  static constexpr char loops = 1, products = 2, steps = 4, moves = 8;
 
   EBB_COLD constexpr void find() {
     const equation* const eq = g_.eq.data();
@@ -76,11 +76,13 @@ class array_readers {
       }
     }
   }
-  /// The reader k of its operand j, a view: a loop or a product that reads it where it lies, those that read k, or a step that does not.
+  /// The reader k of its operand j, a view: a loop, a product or a move that reads it where it lies, those that read k, or a step that does
+  /// not.
   EBB_COLD constexpr char reader_of(int k, int j) const {
     const op_info& op = g_.op(k);
     const int x = g_.operand(k, j);
     if (op.what == kind::contract) return is_read_by_product(x) ? products : steps;
+    if (joins_parts(op)) return is_read_by_rows(x) ? moves : steps;
     const bool by_products = readers_[k] == products && !is_result_[k] && !is_copied(k);  // k is a view that products alone read
     if (may_repeat(g_, x)) {
       if (op.what == kind::reduce) return loops;
@@ -99,12 +101,20 @@ class array_readers {
     for (int whole = k;; whole = g_.operand(whole, 0)) {
       plan_view v;
       if (!find_view(g_, k, [&](int i) { return i > whole; }, v) || !f(v)) return false;
-      const bool repeats = by_product && may_repeat(g_, whole), moves = g_.op(whole).what == kind::move;
-      if ((!repeats && !may_show(g_, whole)) || ((repeats || moves) && is_result_[whole]) || (moves && is_copied(whole))) return true;
+      const bool repeats = by_product && may_repeat(g_, whole), is_move = g_.op(whole).what == kind::move;
+      if ((!repeats && !may_show(g_, whole)) || ((repeats || is_move) && is_result_[whole]) || (is_move && is_copied(whole))) return true;
     }
   }
   EBB_COLD constexpr bool is_read_by_product(int k) const {
     return in_each_array(k, true, [&](const plan_view& v) { return is_matrix_operand(g_, g_.shape_of(k), v); });
+  }
+  /// Whether a concat or a place may copy the rows of k from where it lies: see [note: rows apart].
+  EBB_COLD constexpr bool is_read_by_rows(int k) const {
+    if (may_repeat(g_, k)) return false;
+    return in_each_array(k, false, [&](const plan_view& v) {
+      const lane_axes lanes = lane_axes_of(g_, g_.shape_of(k), v);
+      return lanes.last >= 0 && v.along[lanes.last].is(1);
+    });
   }
   /// Whether a loop may read k where it lies: see [note: rows apart]. Numbers: it reads one for each row.
   EBB_COLD constexpr bool is_read_by_loop(int k, bool numbers = false) const {
@@ -129,7 +139,7 @@ class array_readers {
 
   const graph& g_;
   vec<char> copied_, is_result_, is_late_, others_;
-  vec<char> readers_;  // of a view: loops, products that read it where it lies, other steps
+  vec<char> readers_;  // of a view: loops, products and moves that read it where it lies, other steps
   vec<int> reduced_from_;
 };
 

@@ -36,6 +36,7 @@
 //              permutation precedes it: a copy of a transpose reads each line of the cache once, by tiles, and takes less time.
 // If more loops read it, it is copied, and so is a permutation on the way to it: that one gives all components at once.
 // An element that is repeated along the last axis, x - x[:, 0:1], is read once for each row, with any strides.
+// A concat and a place copy rows from anywhere: a slice that only they and such loops read is no step.
 // A loop that computes a piece writes it likewise, with or without the axis of a stack, if only loops over its own shape read it besides.
 //
 // [note: operands of products]
@@ -215,6 +216,9 @@ constexpr bool slice_view(const graph& g, const shape& whole, const shape& own, 
   if (s.start == stride::at_the_end) return add(whole.e[s.axis], 1) && add(own.e[s.axis], -1);
   return (s.start >= 0 || add(whole.e[s.axis], 1)) && add(1, s.start);
 }
+
+/// Whether an op copies its operands into its result, each with strides of its own.
+constexpr bool joins_parts(const op_info& op) { return op.family == family_of<op::concat> || op.family == family_of<op::place>; }
 
 /// Whether k only shows elements of its operand, each once: a reshape, a slice or a permutation.
 constexpr bool may_show(const graph& g, int k) {
