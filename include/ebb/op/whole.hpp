@@ -29,8 +29,8 @@ struct whole_call {
   dtype index = dtype::i64;             // of operand 1, where that names rows; they have been checked, see check.hpp
   void* out = nullptr;
   extent_list result;
-  // Of a product whose operands or result do not lie in memory row by row: the strides of their axes; nullptr for one that does. Of a concat
-  // or a place: those of its operands.
+  // Of a product whose operands or result do not lie in memory row by row: the strides of their axes; nullptr for one that does. Of a
+  // concat or a place: those of its operands.
   const std::ptrdiff_t* const* strides = nullptr;
   const void* onto = nullptr;  // of a product: the array to which it is added, see [note: products onto arrays]
   part summed;                 // the axes of `result` along which a batch of products is summed; `strides` has those of `out`
