@@ -11,6 +11,7 @@
 #include "plan/fuse.hpp"
 #include "plan/memory.hpp"
 #include "plan/onto.hpp"
+#include "plan/quotients.hpp"
 #include "plan/repeats.hpp"
 #include "plan/rows.hpp"
 #include "plan/plan.hpp"

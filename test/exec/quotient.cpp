@@ -1,7 +1,8 @@
 // test/exec/quotient.cpp — loops that divide by one number, or by one in each row: bit for bit the divisions, in registers and at tails.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Only targets whose divisions take long exchange them: on others, run `bash test/run.sh --preset avx2 exec.quotient` as well.
+// Targets whose divisions take long exchange all of them, AMD's every second one in double: there, run
+// `bash test/run.sh --preset avx2 exec.quotient` as well.
 // covers: num/quotient.hpp kernel/nest_step.hpp plan/plan.hpp
 #include <ebb/functional.hpp>
 

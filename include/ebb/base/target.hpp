@@ -68,12 +68,14 @@ inline constexpr bool bfloat16_dot = false;
 #endif
 
 /// How many fused products take as long as the division of a register of floats, or of doubles; 0: not known, so none are exchanged. AMD's
-/// processors divide a register in the time of some ten, Intel's take longer, the more the wider it is.
+/// processors take the time of seven and of ten, Intel's take longer, the more the wider the register is.
 struct division_time {
   int floats = 0, doubles = 0;
 };
-#if EBB_DIVIDES_QUICKLY || !defined(__FMA__)
+#if !defined(__FMA__)
 inline constexpr division_time division{};
+#elif EBB_DIVIDES_QUICKLY
+inline constexpr division_time division{7, 10};
 #elif defined(__AVX512F__)
 inline constexpr division_time division{20, 32};
 #else

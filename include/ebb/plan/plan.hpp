@@ -6,6 +6,7 @@
 #include "fuse.hpp"
 #include "memory.hpp"
 #include "onto.hpp"
+#include "quotients.hpp"
 #include "rows.hpp"
 
 #include "../graph/box.hpp"
@@ -251,8 +252,8 @@ class planner {
     n.computes.first = p_.computes.size();
     n.reduces.first = p_.reduces.size();
     n.stores.first = p_.stores.size();
-    exchange_ = exchanges_divisions(x, n);
-    n.small = x.members.size() <= 16 && !exchange_;
+    exchange_ = exchanged_quotients(x, n);
+    n.small = x.members.size() <= 16 && exchange_ == 0;
     for (int k : x.members) {
       const equation& e = g_.eq[k];
       if (e.op->what == kind::reduce) plan_reduce(n, k);
@@ -285,7 +286,8 @@ class planner {
     c.scalar = e.op->scalar;
     c.count = e.count;
     for (int j = 0; j < e.count; ++j) c.in[j] = operand_slot(n, in[j]);
-    if (exchange_ && e.op->kernels.divided && is_repeated(n, in[1])) {
+    if (exchange_ > 0 && e.op->kernels.divided && is_repeated(n, in[1])) {
+      --exchange_;
       int load = n.loads.first;
       while (p_.loads[load].to.type != c.in[1].type || p_.loads[load].to.number != c.in[1].number) ++load;
       int& slots = n.slots[static_cast<int>(e.op->result)];
@@ -304,23 +306,14 @@ class planner {
     const bool stored = p_.group_of[k] != step_ && fused_.stored[k];
     return e.op->what == kind::broadcast && !stored && !(loops_along(n, e.attr[0]) >> (n.loops - 1) & 1);
   }
-  /// Whether quotients by a repeated number take less time as corrected products: see [note: quotients by one number]. A quotient is ten
-  /// instructions, and a division runs beside others: with enough of these it costs nothing.
-  constexpr bool exchanges_divisions(const group& x, const nest& n) const {
-    constexpr int quotient = 10, least_row = 64;
-    if (n.loops == 0) return false;
+  /// How many of the group's quotients by repeated numbers are corrected products. Short rows have none.
+  constexpr int exchanged_quotients(const group& x, const nest& n) const {
+    constexpr int least_row = 64;
+    if (n.loops == 0) return 0;
     int row = 1;  // 0: not known
     for (int a = n.axis[n.loops - 1]; a < n.axis[n.loops]; ++a) row *= std::max(g_.shapes[n.shape].e[a], 0);
-    if (row > 0 && row < least_row) return false;
-    int work = 0, gain = 0;
-    for (int k : x.members) {
-      const op_info& op = *g_.eq[k].op;
-      if (op.what != kind::elementwise && op.what != kind::reduce) continue;
-      if (op.kernels.divided && is_repeated(n, g_.operand(k, 1)))
-        gain += (op.result == dtype::f64 ? target_has::division.doubles : target_has::division.floats) - quotient;
-      else work += op.heavy && op.what == kind::elementwise ? 16 : 1;
-    }
-    return work < gain;
+    if (row > 0 && row < least_row) return 0;
+    return quotients_to_exchange(g_, x.members, [&](int k) { return is_repeated(n, k); });
   }
   EBB_COLD constexpr void plan_reduce(nest& n, int k) {
     const equation& e = g_.eq[k];
@@ -390,7 +383,7 @@ class planner {
   vec<int> view_;  // the buffer of each equation as products read it; empty if there is none
   vec<slot> at_;
   int step_ = -1;
-  bool exchange_ = false;  // divisions, in the present nest
+  int exchange_ = 0;  // divisions that are still to be exchanged in the present nest
 };
 
 }  // namespace detail
