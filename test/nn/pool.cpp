@@ -253,6 +253,57 @@ TEST_CASE("windows that are pooled side by side have the bits of windows by them
   for (std::size_t k = 0; k < 5; ++k) CHECK(five(1, 3, k) == *std::max_element(last + k * 36 / 5, last + ((k + 1) * 36 + 4) / 5));
 }
 
+/// The gradient of a sum of a pool's windows times g: of Rows x 2 windows that are side by side, each adds its g to the place of the first
+/// largest element, or of the last NaN.
+template <int Rows, class T, class Pool>
+void check_pairs(const ebb::tensor<T, dyn, dyn, dyn>& x, const ebb::tensor<T, dyn, dyn, dyn>& g, Pool) {
+  const ebb::tensor<T, dyn, dyn, dyn> got = ebb::grad([](auto a, auto b) { return ebb::sum(Pool{}(a) * b); })(x, g);
+  std::size_t wrong = 0;
+  std::vector<T> want(x.size(), T(0));
+  for (std::size_t c = 0; c < g.extent(0); ++c)
+    for (std::size_t y = 0; y < g.extent(1); ++y)
+      for (std::size_t z = 0; z < g.extent(2); ++z) {
+        std::size_t at = 0;
+        for (std::size_t k = 0; k < 2 * Rows; ++k) {
+          const std::size_t i = (c * x.extent(1) + Rows * y + k / 2) * x.extent(2) + 2 * z + k % 2;
+          if (k == 0 || x.data()[i] > x.data()[at] || std::isnan(x.data()[i])) at = i;
+        }
+        want[at] += g(c, y, z);
+      }
+  for (std::size_t i = 0; i < want.size(); ++i) wrong += std::memcmp(&want[i], got.data() + i, sizeof(T)) != 0;
+  CHECK(wrong == 0);
+}
+
+TEMPLATE_TEST_CASE("gradients of the largest of pairs have the bits of windows by themselves", "", float, double) {
+  using T = TestType;
+  using array = ebb::tensor<T, dyn, dyn, dyn>;
+  for (const std::size_t width : {2u, 3u, 8u, 15u, 30u, 64u, 67u}) {
+    array x = test::random_array<array>(1, 2, 7, width);
+    T* const at = x.mutable_data();
+    for (std::size_t i = 0; i < x.size(); ++i)
+      if (i % 5 == 0) at[i] = i % 2 ? T(0) : -T(0);
+      else if (i % 17 == 3) at[i] = std::numeric_limits<T>::quiet_NaN();
+      else if (i % 7 == 2) at[i] = -std::numeric_limits<T>::infinity();
+    const auto given = [&](std::size_t rows) {
+      array g = test::random_array<array>(2, 2, rows, width / 2);
+      for (std::size_t i = 0; i < g.size(); i += 4) g.mutable_data()[i] = -T(0);
+      return g;
+    };
+    check_pairs<2, T>(x, given(3), [](auto a) { return ebb::max_pool2d<pool{.size = 2}>(a); });
+    check_pairs<3, T>(x, given(2), [](auto a) { return ebb::max_pool2d<pool{.size = {3, 2}}>(a); });
+    check_pairs<1, T>(x, given(7), [](auto a) { return ebb::max_pool1d<pool{.size = 2}>(a); });
+  }
+  const array x = test::random_array<array>(3, 2, 6, 40), g = test::random_array<array>(4, 2, 3, 20);
+  check_pairs<2, T>(x, g, [](auto a) { return ebb::adaptive_max_pool2d<3, 20>(a); });
+  // Cubes of eight: two planes of windows.
+  const auto cubes = test::random_array<ebb::tensor<T, 3, 5, 4, 18>>(5);
+  const auto of_cubes = ebb::grad([](auto a) { return ebb::sum(ebb::max_pool3d<pool{.size = 2}>(a)); })(cubes);
+  T total = 0;
+  std::size_t ones = 0;
+  for (std::size_t i = 0; i < of_cubes.size(); ++i) total += of_cubes.data()[i], ones += of_cubes.data()[i] == 1;
+  CHECK((total == 3 * 2 * 2 * 9 && ones == 3 * 2 * 2 * 9));
+}
+
 TEST_CASE("a map over pools, a pool on the tape, and a pool of narrow floats have the bits of single calls") {
   const auto x = test::random_array<ebb::tensor<float, dyn, dyn, dyn, dyn>>(3, 2, 3, 8, 7);
   const auto f = [](auto a) { return ebb::max_pool2d<uneven_windows>(a) + ebb::avg_pool2d<uneven_windows>(a); };

@@ -84,15 +84,20 @@ EBB_INLINE vector<T> blended(vector<T> a, vector<T> b, vector<T> c) {
   const vector<T> two = shuffled<[](int lane) { return g::member(Owner, lane) == 1 ? n + lane : lane; }, T>(a, b);
   return shuffled<[](int lane) { return g::member(Owner, lane) == 2 ? n + lane : lane; }, T>(two, c);
 }
-/// The other way: register C has member C of each group; then they have the groups one after the other.
+/// The other way for pairs: a[0], b[0], a[1], b[1], ... in two registers, which may be ones of fewer bytes.
+template <class T, std::size_t Bytes = register_bytes>
+EBB_INLINE void mix_pairs(vector<T, Bytes>& x, vector<T, Bytes>& y) {
+  constexpr int n = static_cast<int>(Bytes / sizeof(T));
+  const vector<T, Bytes> a = x, b = y;
+  x = shuffled<[](int i) { return i % 2 * n + i / 2; }, T, Bytes>(a, b);
+  y = shuffled<[](int i) { return i % 2 * n + (i + n) / 2; }, T, Bytes>(a, b);
+}
+/// The same for groups: register C has member C of each group; then they have the groups one after the other.
 template <class T, std::size_t Step>
 EBB_INLINE void mix(vector<T> (&x)[Step]) {
   constexpr int n = count_of<T>, step = static_cast<int>(Step);
-  if constexpr (Step == 2) {
-    const vector<T> a = x[0], b = x[1];
-    x[0] = shuffled<[](int i) { return i % 2 * n + i / 2; }, T>(a, b);
-    x[1] = shuffled<[](int i) { return i % 2 * n + (i + n) / 2; }, T>(a, b);
-  } else if constexpr (Step == 4) {
+  if constexpr (Step == 2) mix_pairs<T>(x[0], x[1]);
+  else if constexpr (Step == 4) {
     vector<T> even[] = {x[0], x[2]}, odd[] = {x[1], x[3]};
     mix<T>(even);
     mix<T>(odd);

@@ -128,6 +128,15 @@ struct pool_call : pool_attributes {
     const std::ptrdiff_t last = rest < 0 ? 0 : std::min(column.windows, rest / column.by.stride + 1);
     return {first, std::max(first, last), column.by.stride};
   }
+  /// Whether windows are pairs of columns side by side, of rows and planes that no other window has.
+  constexpr bool are_pairs_apart() const {
+    const auto apart = [this](const pool_axis& a) {
+      if (adaptive) return a.even > 0;
+      return a.by.stride >= a.size && a.by.dilation == 1 && a.by.before == 0 && (a.windows - 1) * a.by.stride + a.size <= a.places;
+    };
+    const bool pairs = adaptive ? column.even == 2 : column.size == 2 && column.by.stride == 2;
+    return pairs && apart(column) && apart(row) && apart(deep);
+  }
   /// All windows of all planes: take(so far, element) in the order of each_place, from `initial` on, then what finish(window) makes of it.
   /// Neighbours go together, so that no element waits for the one before it in its window: in lanes, if they begin up to four places apart.
   template <class T, class S>

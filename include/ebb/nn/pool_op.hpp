@@ -14,6 +14,7 @@
 #include "../op/reduce.hpp"
 #include "../op/whole.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace ebb::inline EBB_ABI::detail {
@@ -132,6 +133,21 @@ struct pool_place : ebb::detail::pooling<pool_place> {
   static constexpr std::string_view name = "pool_place";
   static constexpr int arity = 2;
   static constexpr bool adds = true;
+  /// Windows of pairs in lanes, if no place is in two windows.
+  template <class T>
+  static bool planes(const whole_call& c, const ebb::detail::pool_call& p) {
+    if (!std::is_same_v<T, ebb::detail::computed_in<T>> || !p.are_pairs_apart()) return false;
+    if constexpr (std::is_same_v<T, ebb::detail::computed_in<T>>) {
+      const T *g = static_cast<const T*>(c.in[0]), *x = static_cast<const T*>(c.in[1]);
+      T* out = static_cast<T*>(c.out);
+      std::fill_n(out, c.result.volume(), T(0));  // there may be places without a window
+      for (std::size_t i = 0; i < p.planes; ++i, x += p.places(), out += p.places())
+        for (std::ptrdiff_t h = 0; h < p.deep.windows; ++h)
+          for (std::ptrdiff_t y = 0; y < p.row.windows; ++y, g += p.column.windows)
+            place_pairs<T, simd::register_bytes>(p, {p.deep.inside(h, p.adaptive), p.row.inside(y, p.adaptive), {}}, 0, g, x, out);
+    }
+    return true;
+  }
   template <class S>
   static constexpr void plane(const ebb::detail::pool_call& p, auto in, auto put, S* sums) {
     for (std::size_t i = 0; i < p.places(); ++i) sums[i] = S(0);
@@ -143,6 +159,45 @@ struct pool_place : ebb::detail::pooling<pool_place> {
   }
   template <class T>
   static constexpr auto pull(operand<T> g, operand<T> of, operand<T> x, operand<T> out);
+
+ private:
+  /// A row of windows, from number z on: as many at a time as a register of so many bytes has lanes, the last ones in shorter registers.
+  template <class T, std::size_t Bytes>
+  static void place_pairs(const ebb::detail::pool_call& p, const ebb::detail::pool_call::window& w, std::ptrdiff_t z, const T* g,
+                          const T* x, T* out) {
+    using V = simd::vector<T, Bytes>;
+    constexpr std::ptrdiff_t n = Bytes / sizeof(T);
+    const auto each_row = [&](auto&& f) EBB_LAMBDA {
+      std::ptrdiff_t tap = 0;
+      for (std::ptrdiff_t h = w.deep.first; h < w.deep.last; ++h)
+        for (std::ptrdiff_t y = w.row.first; y < w.row.last; ++y, tap += 2) f((h * p.row.places + y) * p.column.places + 2 * z, tap);
+    };
+    for (; z + n <= p.column.windows; z += n) {
+      V best{}, at = V{} - 1;
+      each_row([&](std::ptrdiff_t first, std::ptrdiff_t tap) EBB_LAMBDA {
+        const V both[] = {simd::load_bytes<T, Bytes>(x + first), simd::load_bytes<T, Bytes>(x + first + n)};
+        const auto take = [&](V e, std::ptrdiff_t number) EBB_LAMBDA {
+          const auto better = (e > best) | (e != e) | (at < 0);
+          best = better ? e : best;
+          at = better ? V{} + static_cast<T>(number) : at;
+        };
+        take(simd::chosen<2, 0, 0, T, Bytes>(both), tap);
+        take(simd::chosen<2, 1, 0, T, Bytes>(both), tap + 1);
+      });
+      const V given = simd::load_bytes<T, Bytes>(g + z) + 0;  // a sum from 0 on: -0 becomes 0
+      each_row([&](std::ptrdiff_t first, std::ptrdiff_t tap) EBB_LAMBDA {
+        V left = at == static_cast<T>(tap) ? given : V{}, right = at == static_cast<T>(tap + 1) ? given : V{};
+        simd::mix_pairs<T, Bytes>(left, right);
+        std::memcpy(out + first, &left, Bytes);
+        std::memcpy(out + first + n, &right, Bytes);
+      });
+    }
+    if constexpr (Bytes > 16) return place_pairs<T, Bytes / 2>(p, w, z, g, x, out);
+    for (; z < p.column.windows; ++z) {
+      const std::ptrdiff_t at = p.template largest_in<T>({w.deep, w.row, {2 * z, 2 * z + 2}}, [x](std::size_t i) { return x[i]; });
+      out[at] = T(0) + g[z];
+    }
+  }
 };
 
 /// The mean of each window, or its sum.   Saves: nothing.   Error: that of a chain of additions, and of a division.
