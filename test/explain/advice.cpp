@@ -88,4 +88,5 @@ TEST_CASE("reductions along a short axis, and the gradient of a maximum") {
   CHECK(advice_in(ebb::explain<advised_matrix>(ebb::grad([](auto x) { return ebb::sum(ebb::max<1>(x * x)); }))) ==
         advice_list{"a: the gradient of max reads all elements again, since ties share it: argmax and take, before the function is "
                     "differentiated, compute the chosen ones only"});
+  CHECK(advice_in(ebb::explain<advised_matrix>([](auto x) { return ebb::argmin<1>(x); })).empty());
 }

@@ -17,6 +17,7 @@
 #include "plan_words.hpp"
 
 #include "../op/compare.hpp"
+#include "../op/reduce.hpp"
 #include "../pass/components.hpp"
 
 namespace ebb::inline EBB_ABI::detail {
@@ -128,8 +129,9 @@ class plan_advice {
     for (int j = 0; j < 2; ++j) {
       int most = g_.operand(k, j);
       while (g_.op(most).what == kind::broadcast || g_.op(most).what == kind::reshape) most = g_.operand(most, 0);
+      const bool is_extremum = g_.op(most).family == family_of<op::max> || g_.op(most).family == family_of<op::min>;
+      if (!is_extremum) continue;  // argmax and argmin ask for the place of their own op
       const std::string name(g_.op(most).name);  // that of amax is max
-      if (g_.op(most).what != kind::reduce || (name != "max" && name != "min")) continue;
       if (viewed(g_, g_.operand(most, 0)) != viewed(g_, g_.operand(k, 1 - j))) continue;
       return "the gradient of " + name + " reads all elements again, since ties share it: arg" + name +
              " and take, before the function is differentiated, compute the chosen ones only";
