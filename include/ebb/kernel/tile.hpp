@@ -128,16 +128,14 @@ constexpr int rows_of_tile(std::ptrdiff_t left) {
   return left >= 6 || left == 4 ? 4 : left >= 3 ? 3 : static_cast<int>(left);
 }
 
-/// All rows, in tiles.
-template <class T>
-inline void block(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, sum_of<T>* c,
-                  std::ptrdiff_t c_row, std::ptrdiff_t columns, const tile_ends<T>& ends) {
-  for (std::ptrdiff_t i = 0; i < m;) {
-    const auto tiles = [&]<int Rows>(std::integral_constant<int, Rows>) EBB_LAMBDA {
-      strip<Rows>(k, a.from(i, 0), b, b_row, c + i * c_row, c_row, columns, ends.from(i * c_row));
+/// Calls f(i, rows) with tiles of `count` rows from i on; rows is a constant.
+EBB_INLINE void each_tile(std::ptrdiff_t count, auto f) {
+  for (std::ptrdiff_t i = 0; i < count;) {
+    const auto tiles = [&]<int Rows>(std::integral_constant<int, Rows> rows) EBB_LAMBDA {
+      f(i, rows);
       i += Rows;
     };
-    switch (rows_of_tile(m - i)) {
+    switch (rows_of_tile(count - i)) {
       case height: tiles(std::integral_constant<int, height>{}); break;
       case 4: tiles(std::integral_constant<int, 4>{}); break;
       case 3: tiles(std::integral_constant<int, 3>{}); break;
@@ -145,6 +143,15 @@ inline void block(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const 
       default: tiles(std::integral_constant<int, 1>{});
     }
   }
+}
+
+/// All rows, in tiles.
+template <class T>
+inline void block(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, sum_of<T>* c,
+                  std::ptrdiff_t c_row, std::ptrdiff_t columns, const tile_ends<T>& ends) {
+  each_tile(m, [&]<int Rows>(std::ptrdiff_t i, std::integral_constant<int, Rows>) EBB_LAMBDA {
+    strip<Rows>(k, a.from(i, 0), b, b_row, c + i * c_row, c_row, columns, ends.from(i * c_row));
+  });
 }
 
 /// The same, without other sums: `more` as in tile_ends.

@@ -66,23 +66,6 @@ inline void strip_of_rows(std::ptrdiff_t full, const matrix<T>& a, bool unit, co
   else if (left > 0) run_rows<Upper, Rows, 1, true>(full, a, unit, b + j, b_row, c + j, c_row, more, left);
 }
 
-/// Calls f(i, rows) with tiles of `count` rows from i on; rows is a constant.
-EBB_INLINE void each_tile(std::ptrdiff_t count, auto f) {
-  for (std::ptrdiff_t i = 0; i < count;) {
-    const auto tiles = [&]<int Rows>(std::integral_constant<int, Rows> rows) EBB_LAMBDA {
-      f(i, rows);
-      i += Rows;
-    };
-    switch (tile::rows_of_tile(count - i)) {
-      case tile::height: tiles(std::integral_constant<int, tile::height>{}); break;
-      case 4: tiles(std::integral_constant<int, 4>{}); break;
-      case 3: tiles(std::integral_constant<int, 3>{}); break;
-      case 2: tiles(std::integral_constant<int, 2>{}); break;
-      default: tiles(std::integral_constant<int, 1>{});
-    }
-  }
-}
-
 /// Ones in `n` lanes, between zeros: a register from here has ones in its first or in its last lanes.
 template <class T>
 struct lane_masks {

@@ -48,7 +48,7 @@ constexpr bool packs(std::ptrdiff_t n, std::ptrdiff_t m) { return tile::cut<T>(p
 template <bool Upper, class T>
 inline void multiply_left(std::ptrdiff_t n, std::ptrdiff_t m, const matrix<T>& a, bool unit, const T* x, T* c, bool more, T* scratch) {
   const auto columns = [&](const T* b, std::ptrdiff_t b_row, T* to, std::ptrdiff_t count) {
-    each_tile(n, [&]<int Rows>(std::ptrdiff_t i, std::integral_constant<int, Rows>) EBB_LAMBDA {
+    tile::each_tile(n, [&]<int Rows>(std::ptrdiff_t i, std::integral_constant<int, Rows>) EBB_LAMBDA {
       if constexpr (Upper)
         strip_of_rows<Upper, Rows>(n - i - Rows, a.from(i, i), unit, b + i * b_row, b_row, to + i * m, m, count, more);
       else strip_of_rows<Upper, Rows>(i, a.from(i, 0), unit, b, b_row, to + i * m, m, count, more);
@@ -78,7 +78,7 @@ inline void multiply_right(std::ptrdiff_t n, std::ptrdiff_t m, const T* x, std::
       const int count = own(j);
       const T* const from = x + i0 * row + (Upper ? 0 : j);
       const std::ptrdiff_t full = Upper ? j : n - j - count;
-      each_tile(std::min(height, m - i0), [&]<int Rows>(std::ptrdiff_t i, std::integral_constant<int, Rows>) EBB_LAMBDA {
+      tile::each_tile(std::min(height, m - i0), [&]<int Rows>(std::ptrdiff_t i, std::integral_constant<int, Rows>) EBB_LAMBDA {
         const matrix<T> a{from + i * row, row, 1};
         T* const to = c + (i0 + i) * row + j;
         const T* const panel = scratch + j * n;

@@ -198,7 +198,7 @@ inline void convolve_back(const conv_extents& c, const T* g, const T* w, T* out,
   using conv_parts::weights, conv_parts::windows, conv_parts::with_margins, conv_parts::window_sets;
   const std::ptrdiff_t taps = c.taps(), all = c.groups * c.from * c.places();
   const bool few = std::max({c.deep.stride, c.row.stride, c.column.stride}) <= window_sets::most;
-  auto margins = few ? with_margins<T>::of_places(c) : with_margins<T>(c, 0, 0);
+  auto margins = few ? with_margins<T>::of_places(c) : with_margins<T>::of_result(c);  // the second one is not used
   // Panels need a copy of the weights, in the order of the links: it is cheap only beside many places.
   const bool panels = std::max({c.deep.stride, c.row.stride, c.column.stride}) == 1 && c.n * c.places() >= 4096;
   const bool pays = few && margins.fits() && (!panels || margins.pays());

@@ -114,28 +114,25 @@ struct with_margins {
   window_sets deep, row, column;
   conv_axis of_deep, of_row, of_column;
   std::ptrdiff_t m, planes;
-  std::ptrdiff_t x_places[3] = {}, x_plane = 0;          // extents of the array that is read, and the distance of its channels
-  std::ptrdiff_t to_rows = 0, to_row = 0, to_plane = 0;  // rows in a plane of the result, places in a row, and the distance of its channels
-  std::ptrdiff_t at_once[3] = {};                        // the windows of a band along each axis
+  std::ptrdiff_t x_places[3], x_plane;        // extents of the array that is read, and the distance of its channels
+  std::ptrdiff_t to_rows, to_row, to_plane;  // rows in a plane of the result, places in a row, and the distance of its channels
+  std::ptrdiff_t at_once[3] = {};            // the windows of a band along each axis
   band_axis band[3];
 
+  /// read, written: the extents of the two arrays along an axis.
+  using extent_of = std::ptrdiff_t conv_axis::*;
+  constexpr with_margins(const conv_extents& c, std::ptrdiff_t rows, std::ptrdiff_t channels, window_sets (*sets)(const conv_axis&),
+                         extent_of read, extent_of written)
+      : deep(sets(c.deep)), row(sets(c.row)), column(sets(c.column)), of_deep(c.deep), of_row(c.row), of_column(c.column), m(rows),
+        planes(channels), x_places{c.deep.*read, c.row.*read, c.column.*read}, x_plane(c.deep.*read * (c.row.*read) * (c.column.*read)),
+        to_rows(c.row.*written), to_row(c.column.*written), to_plane(c.deep.*written * to_rows * to_row) {}
   static constexpr with_margins of_result(const conv_extents& c) {
-    with_margins r(c, c.to, c.from);
-    r.deep = window_sets::of_result(c.deep), r.row = window_sets::of_result(c.row), r.column = window_sets::of_result(c.column);
-    r.x_places[0] = c.deep.places, r.x_places[1] = c.row.places, r.x_places[2] = c.column.places, r.x_plane = c.places();
-    r.to_rows = c.row.windows, r.to_row = c.column.windows, r.to_plane = c.windows();
-    return r;
+    return {c, c.to, c.from, window_sets::of_result, &conv_axis::places, &conv_axis::windows};
   }
   /// Requires strides of at most window_sets::most.
   static constexpr with_margins of_places(const conv_extents& c) {
-    with_margins r(c, c.from, c.to);
-    r.deep = window_sets::of_places(c.deep), r.row = window_sets::of_places(c.row), r.column = window_sets::of_places(c.column);
-    r.x_places[0] = c.deep.windows, r.x_places[1] = c.row.windows, r.x_places[2] = c.column.windows, r.x_plane = c.windows();
-    r.to_rows = c.row.places, r.to_row = c.column.places, r.to_plane = c.places();
-    return r;
+    return {c, c.from, c.to, window_sets::of_places, &conv_axis::windows, &conv_axis::places};
   }
-  constexpr with_margins(const conv_extents& c, std::ptrdiff_t rows, std::ptrdiff_t channels)
-      : of_deep(c.deep), of_row(c.row), of_column(c.column), m(rows), planes(channels) {}
   /// Whether the kernel can do it. Finds the bands.
   constexpr bool fits() {
     const bool few = std::is_same_v<S, T> || m * planes * taps() <= most_copied;
@@ -316,19 +313,9 @@ struct with_margins {
         const windows &d = deep.set[h], &r = row.set[i];
         std::ptrdiff_t counts[window_sets::most], filled = 0;
         for (std::ptrdiff_t j = 0; j < column.size; ++j) filled += counts[j] = list(lists + filled, d, r, column.set[j]);
-        for (std::ptrdiff_t k = 0; k < m;) {
-          const auto tiles = [&]<int Rows>(std::integral_constant<int, Rows>) EBB_LAMBDA {
-            rows_of<Rows>(d, r, copied, w + k * w_row, w_row, w_plane, lists, counts, sums, to + k * to_plane);
-            k += Rows;
-          };
-          switch (tile::rows_of_tile(m - k)) {
-            case tile::height: tiles(std::integral_constant<int, tile::height>{}); break;
-            case 4: tiles(std::integral_constant<int, 4>{}); break;
-            case 3: tiles(std::integral_constant<int, 3>{}); break;
-            case 2: tiles(std::integral_constant<int, 2>{}); break;
-            default: tiles(std::integral_constant<int, 1>{});
-          }
-        }
+        tile::each_tile(m, [&]<int Rows>(std::ptrdiff_t k, std::integral_constant<int, Rows>) EBB_LAMBDA {
+          rows_of<Rows>(d, r, copied, w + k * w_row, w_row, w_plane, lists, counts, sums, to + k * to_plane);
+        });
       }
   }
 
