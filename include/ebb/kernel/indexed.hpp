@@ -89,17 +89,25 @@ EBB_INLINE void copy_known_row(char* to, const char* from, std::size_t row_bytes
   else std::memcpy(to, from, Known);
 }
 
-/// Row i of the result is row index[i] of the source.
+/// Copies row from_row(row, i) of the source to row to_row(row, i) of the result, for each index i, which names `row`.
 template <class Index>
-inline void gather_rows(void* to, const void* from, const row_list<Index>& list, std::size_t row_bytes) {
+EBB_INLINE void copy_listed(void* to, const void* from, const row_list<Index>& list, std::size_t row_bytes, auto to_row, auto from_row) {
   with_row_bytes(row_bytes, [&]<std::size_t Known>() EBB_LAMBDA {
     const std::size_t bytes = Known > 0 ? Known : row_bytes;
     char* const out = static_cast<char*>(to);
     const char* const in = static_cast<const char*>(from);
     each_row<Known>(list, [=](std::size_t row, std::size_t i) EBB_LAMBDA {
-      copy_known_row<Known>(out + i * bytes, in + row * bytes, bytes);
+      copy_known_row<Known>(out + to_row(row, i) * bytes, in + from_row(row, i) * bytes, bytes);
     });
   });
+}
+inline constexpr auto named_row = [](std::size_t row, std::size_t) EBB_LAMBDA { return row; };
+inline constexpr auto row_of_index = [](std::size_t, std::size_t i) EBB_LAMBDA { return i; };
+
+/// Row i of the result is row index[i] of the source.
+template <class Index>
+inline void gather_rows(void* to, const void* from, const row_list<Index>& list, std::size_t row_bytes) {
+  copy_listed(to, from, list, row_bytes, row_of_index, named_row);
 }
 
 /// The same, turned: element j of row i of the result is element i of row index[j] of the source.
@@ -141,14 +149,7 @@ inline void gather_turned(void* to, const void* from, const Index* index, std::s
 /// Row index[i] of the result is row i of the source, in rising order of i: of repeated indices the last one is written.
 template <class Index>
 inline void write_rows(void* to, const void* from, const row_list<Index>& list, std::size_t row_bytes) {
-  with_row_bytes(row_bytes, [&]<std::size_t Known>() EBB_LAMBDA {
-    const std::size_t bytes = Known > 0 ? Known : row_bytes;
-    char* const out = static_cast<char*>(to);
-    const char* const in = static_cast<const char*>(from);
-    each_row<Known>(list, [=](std::size_t row, std::size_t i) EBB_LAMBDA {
-      copy_known_row<Known>(out + row * bytes, in + i * bytes, bytes);
-    });
-  });
+  copy_listed(to, from, list, row_bytes, named_row, row_of_index);
 }
 
 /// Combines row i of the source with row index[i] of the result, in rising order of i: to = combine(to, from), on elements and on lanes.

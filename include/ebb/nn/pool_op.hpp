@@ -136,8 +136,9 @@ struct pool_place : ebb::detail::pooling<pool_place> {
   /// Windows of pairs in lanes, if no place is in two windows.
   template <class T>
   static bool planes(const whole_call& c, const ebb::detail::pool_call& p) {
-    if (!std::is_same_v<T, ebb::detail::computed_in<T>> || !p.are_pairs_apart()) return false;
-    if constexpr (std::is_same_v<T, ebb::detail::computed_in<T>>) {
+    if constexpr (!std::is_same_v<T, ebb::detail::computed_in<T>>) return false;
+    else {
+      if (!p.are_pairs_apart()) return false;
       const T *g = static_cast<const T*>(c.in[0]), *x = static_cast<const T*>(c.in[1]);
       T* out = static_cast<T*>(c.out);
       std::fill_n(out, c.result.volume(), T(0));  // there may be places without a window
@@ -145,8 +146,8 @@ struct pool_place : ebb::detail::pooling<pool_place> {
         for (std::ptrdiff_t h = 0; h < p.deep.windows; ++h)
           for (std::ptrdiff_t y = 0; y < p.row.windows; ++y, g += p.column.windows)
             place_pairs<T, simd::register_bytes>(p, {p.deep.inside(h, p.adaptive), p.row.inside(y, p.adaptive), {}}, 0, g, x, out);
+      return true;
     }
-    return true;
   }
   template <class S>
   static constexpr void plane(const ebb::detail::pool_call& p, auto in, auto put, S* sums) {
