@@ -15,7 +15,7 @@ class nest_kernel {
   using code = nest_step<P, Number>;
   using pointers = typename code::pointers;
   using extents = typename code::extents;
-  using reciprocals = typename code::reciprocals;
+  using row_numbers = typename code::row_numbers;
   static constexpr nest n = code::n;
   static constexpr int inner = code::inner;
 
@@ -107,7 +107,7 @@ class nest_kernel {
   }
 
   /// One step whose elements begin at j; accumulator number u is next.
-  static EBB_PART void step(leaf& x, const pointers& p, const reciprocals& r, std::size_t j, [[maybe_unused]] std::size_t u, auto part) {
+  static EBB_PART void step(leaf& x, const pointers& p, const row_numbers& r, std::size_t j, [[maybe_unused]] std::size_t u, auto part) {
     code::step(p, r, j, part, [&]<int R>() EBB_PART_LAMBDA -> lanes<reduced<R>>* {
       if constexpr (reduce_at<R>.run) return std::get<R>(x.of).next(u);
       else return nullptr;
@@ -115,7 +115,7 @@ class nest_kernel {
     turn(x);
   }
   /// All accumulators in turn, for nests that would wait for the latency of an addition.
-  static EBB_PART void turns(leaf& x, const pointers& p, const reciprocals& r, std::size_t& j, std::ptrdiff_t& left) {
+  static EBB_PART void turns(leaf& x, const pointers& p, const row_numbers& r, std::size_t& j, std::ptrdiff_t& left) {
     const auto accumulator = [&]<int R>(std::size_t u) EBB_PART_LAMBDA -> lanes<reduced<R>>* {
       if constexpr (reduce_at<R>.run) return &std::get<R>(x.of).rest[u];
       else return nullptr;
@@ -129,14 +129,14 @@ class nest_kernel {
 
   /// Elements [j, j + count) of a row. The first one belongs to logical lane `phase`: 0 unless a run joins rows.
   static EBB_PART void segment(leaf& x, const pointers& p, std::size_t j, std::size_t count, std::size_t phase) {
-    const reciprocals r = code::reciprocals_in(p, count);
+    const row_numbers r = code::numbers_in_row(p, count);
     auto left = static_cast<std::ptrdiff_t>(count);
     // Steps index their accumulators, which keeps these in memory. A row of whole turns needs no steps: its accumulators stay in registers.
     if constexpr (takes_turns && !joins_rows) turns(x, p, r, j, left);
     if constexpr (!takes_turns || joins_rows || known_row < 0 || known_row % logical_lanes != 0)
       if (!(takes_turns && !joins_rows) || left > 0) steps(x, p, r, j, left, phase);
   }
-  static EBB_PART void steps(leaf& given, const pointers& p, const reciprocals& r, std::size_t j, std::ptrdiff_t left, std::size_t phase) {
+  static EBB_PART void steps(leaf& given, const pointers& p, const row_numbers& r, std::size_t j, std::ptrdiff_t left, std::size_t phase) {
     leaf x = given;  // a copy stays in registers; a referenced object may not
     [[maybe_unused]] std::size_t lane = phase % lane_count, u = phase / lane_count;
     if (joins_rows && u != 0) turn(x);

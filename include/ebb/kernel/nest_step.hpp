@@ -102,20 +102,20 @@ struct nest_step : nest_places<P, Number> {
   /// repeats.
   static constexpr std::size_t least_row = 4 * lane_count;
   template <class>
-  struct reciprocals_of;
+  struct row_numbers_of;
   template <int... I>
-  struct reciprocals_of<std::integer_sequence<int, I...>> {
+  struct row_numbers_of<std::integer_sequence<int, I...>> {
     std::tuple<std::conditional_t<(load_at<I>.reciprocal.number >= 0), lane::negative_reciprocal<lanes<loaded<I>>>, bool>...> of;
     std::tuple<std::conditional_t<is_kept<I>, loaded<I>, bool>...> kept;
   };
-  using reciprocals = reciprocals_of<std::make_integer_sequence<int, n.loads.count>>;
+  using row_numbers = row_numbers_of<std::make_integer_sequence<int, n.loads.count>>;
   static constexpr bool has_reciprocals = [] {
     for (int i = 0; i < n.loads.count; ++i)
       if (P::plan.loads[static_cast<std::size_t>(n.loads.first + i)].reciprocal.number >= 0) return true;
     return false;
   }();
-  static EBB_PART reciprocals reciprocals_in([[maybe_unused]] const pointers& p, [[maybe_unused]] std::size_t count) {
-    reciprocals r;
+  static EBB_PART row_numbers numbers_in_row([[maybe_unused]] const pointers& p, [[maybe_unused]] std::size_t count) {
+    row_numbers r;
     if constexpr (keeps_repeated) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
       if constexpr (is_kept<I>) std::get<I>(r.kept) = *reinterpret_cast<const loaded<I>*>(p.in[I]);
     });
@@ -129,7 +129,7 @@ struct nest_step : nest_places<P, Number> {
     });
     return r;
   }
-  static EBB_PART void take([[maybe_unused]] locals& v, [[maybe_unused]] const reciprocals& r) {
+  static EBB_PART void take([[maybe_unused]] locals& v, [[maybe_unused]] const row_numbers& r) {
     if constexpr (keeps_repeated) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
       if constexpr (is_kept<I>) v.template at<load_at<I>.to>() = lanes<loaded<I>>::all(std::get<I>(r.kept));
     });
@@ -290,7 +290,7 @@ struct nest_step : nest_places<P, Number> {
     else reduce<true>(v, p, j, detail::whole_step{}, rest);
   }
   template <int... Piece>
-  static EBB_PART void step(std::integer_sequence<int, Piece...>, const pointers& p, const reciprocals& r, std::size_t j, auto part,
+  static EBB_PART void step(std::integer_sequence<int, Piece...>, const pointers& p, const row_numbers& r, std::size_t j, auto part,
                             auto&& rest) {
     locals v;
     load(v, p, j, part);
@@ -300,7 +300,7 @@ struct nest_step : nest_places<P, Number> {
     reduce(v, p, j, part, rest);
   }
   template <int... Piece>
-  static EBB_PART void two_steps(std::integer_sequence<int, Piece...>, const pointers& p, const reciprocals& r, std::size_t j, auto&& first,
+  static EBB_PART void two_steps(std::integer_sequence<int, Piece...>, const pointers& p, const row_numbers& r, std::size_t j, auto&& first,
                                  auto&& second) {
     locals v, w;
     load(v, p, j, detail::whole_step{});
@@ -327,11 +327,11 @@ struct nest_step : nest_places<P, Number> {
   }
 
   /// One step of lanes: the elements from j on that `part` selects. `rest(I)` is the accumulator of reduction I.
-  static EBB_PART void step(const pointers& p, const reciprocals& r, std::size_t j, auto part, auto&& rest) {
+  static EBB_PART void step(const pointers& p, const row_numbers& r, std::size_t j, auto part, auto&& rest) {
     step(pieces{}, p, r, j, part, rest);
   }
   /// Two steps at once: the second one's loads need not wait for the first one's stores.
-  static EBB_PART void two_steps(const pointers& p, const reciprocals& r, std::size_t j, auto&& first, auto&& second) {
+  static EBB_PART void two_steps(const pointers& p, const row_numbers& r, std::size_t j, auto&& first, auto&& second) {
     two_steps(pieces{}, p, r, j, first, second);
   }
 };
