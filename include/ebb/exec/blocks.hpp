@@ -126,15 +126,15 @@ class block_program final : public runnable_graph {
     c.result = extents_at(g_.shapes[e.shape], symbol);
     c.call = call;
     if (s.onto >= 0) c.onto = buffer_[s.onto];
-    const bool product = s.what == kind::contract;
-    for (int j = 0; j < strides_.size(); ++j) strides_[j] = nullptr;
-    for (int j = 0; (product || s.what == kind::move) && j < (product ? 3 : e.count); ++j)
-      if (const int view = p_.buffers[product && j == 2 ? s.out : p_.joined[s.joined.first + j]].view; view >= 0) {
+    for (int j = 0; j < count_of_strided(s); ++j) {
+      strides_[j] = nullptr;
+      if (const int view = p_.buffers[strided_buffer(p_.joined, s, j)].view; view >= 0) {
         for (int a = 0; a < c.result.rank; ++a) along_[j].of[a] = p_.views[view].along[a].value(symbol);
-        strides_[j] = along_[j].of;
         c.strides = strides_.data();
+        strides_[j] = along_[j].of;
       }
-    if (product) {
+    }
+    if (s.what == kind::contract) {
       detail::sum_batch(c, s.summed, along_[2].of, strides_[2]);
       if (strides_[2]) c.strides = strides_.data();
     }

@@ -139,10 +139,9 @@ constexpr int axis_of_rows(int shape) {
 template <class P, int S>
 inline constexpr bool has_views = [] {
   const plan_step& s = P::plan.steps[static_cast<std::size_t>(S)];
-  if (s.what != kind::contract && s.what != kind::move) return false;
-  bool any = s.what == kind::contract && (P::plan.buffers[static_cast<std::size_t>(s.out)].view >= 0 || s.summed.count > 0);
-  for (int j = s.joined.first; j < s.joined.first + s.joined.count; ++j)
-    any = any || P::plan.buffers[static_cast<std::size_t>(P::plan.joined[static_cast<std::size_t>(j)])].view >= 0;
+  bool any = s.summed.count > 0;
+  for (int j = 0; j < count_of_strided(s); ++j)
+    any = any || P::plan.buffers[static_cast<std::size_t>(strided_buffer(P::plan.joined, s, j))].view >= 0;
   return any;
 }();
 
@@ -189,19 +188,18 @@ EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position b
     }
   constexpr op_kernels::whole_function run = e.op->kernels.whole;
   if constexpr (has_views<P, S>) {
-    constexpr bool product = s.what == kind::contract;
-    constexpr int arrays = product ? 3 : e.count;  // of a product: both operands and the result
+    constexpr int arrays = count_of_strided(s);
     std::ptrdiff_t along[arrays][max_rank];
     const std::ptrdiff_t* strides[arrays] = {};
     repeat<arrays>([&]<int J>() EBB_LAMBDA {
-      constexpr int b = product && J == 2 ? s.out : P::plan.joined[static_cast<std::size_t>(s.joined.first + J)];
+      constexpr int b = strided_buffer(P::plan.joined, s, J);
       if constexpr (constexpr int number = P::plan.buffers[static_cast<std::size_t>(b)].view; number >= 0) {
         static constexpr plan_view view = P::plan.views[static_cast<std::size_t>(number)];
         repeat<P::shape_at(e.shape).rank>([&]<int A>() EBB_LAMBDA { along[J][A] = view.along[A].value(call.symbol); });
         strides[J] = along[J];
       }
     });
-    if constexpr (product) sum_batch(c, s.summed, along[2], strides[2]);
+    if constexpr (s.what == kind::contract) sum_batch(c, s.summed, along[2], strides[2]);
     c.strides = strides;
     run(c);
   } else run(c);

@@ -161,6 +161,15 @@ struct plan {
   vec<int> group_of;   // for pictures: the number of the step of each equation, or -1
 };
 
+/// How many arrays of step s may have strides of their own: the operands of a product and its result, the operands of a move.
+constexpr int count_of_strided(const plan_step& s) {
+  return s.what == kind::contract ? 3 : s.what == kind::move ? s.joined.count : 0;
+}
+/// The buffer of array j of these.
+constexpr int strided_buffer(const auto& joined, const plan_step& s, int j) {
+  return s.what == kind::contract && j == 2 ? s.out : joined.data()[s.joined.first + j];
+}
+
 /// The step whose equations step s computes: s, or the one that it repeats.
 constexpr int step_with_equations(const plan& p, int s) {
   return s >= 0 && p.steps.data()[s].repeats >= 0 ? p.steps.data()[s].repeats : s;
