@@ -109,3 +109,39 @@ TEST_CASE("a batch of products that is summed has the bits of the batch and its 
   const auto g = 2 * ebb::matmul(ebb::broadcast_to<6, 17, 20>(w), x);
   CHECK(ebb::all_equal(ebb::grad(loss)(w, x), ebb::sum<0>(ebb::matmul(g, ebb::transpose(x)))));
 }
+
+namespace {
+
+constexpr auto sum_of_products = [](auto a, auto b) { return ebb::sum(ebb::matmul(a, b)); };
+
+/// The gradients of a sum of products have the bits of products with whole matrices of ones.
+template <class T>
+void check_gradients_of_sum(std::size_t m, std::size_t k, std::size_t n) {
+  CAPTURE(m, k, n);
+  using ebb::dyn;
+  const auto check = [](const auto& a, const auto& b, const auto& ones) {
+    const auto [value, of_a, of_b] = ebb::value_and_grad<0, 1>(sum_of_products)(a, b);
+    CHECK(value == ebb::sum(ebb::matmul(a, b)));
+    CHECK(ebb::all_equal(of_a, ebb::matmul(ones, ebb::transpose(b))));
+    CHECK(ebb::all_equal(of_b, ebb::matmul(ebb::transpose(a), ones)));
+  };
+  check(ebb::normal<T, dyn, dyn>(7, {m, k}), ebb::normal<T, dyn, dyn>(8, {k, n}), ebb::tensor<T, dyn, dyn>::ones(m, n));
+  check(ebb::normal<T, 3, dyn, dyn>(7, {m, k}), ebb::normal<T, 3, dyn, dyn>(8, {k, n}), ebb::tensor<T, 3, dyn, dyn>::ones(m, n));
+}
+
+}  // namespace
+
+TEST_CASE("gradients of sums of products have the bits of products with matrices of ones") {
+  for (const auto [m, k, n] : {std::array{1, 1, 1}, {5, 3, 7}, {17, 33, 20}, {300, 3, 2}, {2, 5, 300}, {40, 500, 9}}) {
+    check_gradients_of_sum<float>(static_cast<std::size_t>(m), static_cast<std::size_t>(k), static_cast<std::size_t>(n));
+    check_gradients_of_sum<double>(static_cast<std::size_t>(m), static_cast<std::size_t>(k), static_cast<std::size_t>(n));
+  }
+  // One row of weights for all rows, and a batch of equal matrices.
+  constexpr auto product = [](auto row, auto w) { return ebb::matmul(ebb::broadcast_to<12, 20>(row), w); };
+  const auto row = numbers<20>(1);
+  const auto w = numbers<20, 21>(2);
+  CHECK(ebb::all_equal(ebb::compile(product)(row, w), ebb::matmul(ebb::broadcast_to<12, 20>(row), w)));
+  constexpr auto batch = [](auto x, auto y) { return ebb::matmul(ebb::broadcast_to<4, 12, 20>(x), ebb::broadcast_to<4, 20, 21>(y)); };
+  const auto x = numbers<12, 20>(3);
+  CHECK(ebb::all_equal(ebb::compile(batch)(x, w), ebb::broadcast_to<4, 12, 21>(ebb::matmul(x, w))));
+}
