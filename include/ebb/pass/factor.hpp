@@ -22,6 +22,12 @@ class operation_count {
     }
     return n;
   }
+  /// The extent along which a product sums.
+  constexpr double summed_by(const equation& e, int x) const {
+    const ebb::shape& s = g_.shape_of(x);
+    const int extent = g_.syms.find(s.e[e.attr[0] & left_transposed ? s.rank - 2 : s.rank - 1]);
+    return extent < 0 ? 256 : extent;
+  }
   constexpr double of(int k) const {
     const equation& e = g_.eq.data()[k];
     switch (e.op->what) {
@@ -29,6 +35,7 @@ class operation_count {
       case kind::elementwise:
         return elements(e.shape) * (e.op->heavy ? 16 : e.op->family == family_of<op::div> ? 4 : 1);
       case kind::reduce: return elements(g_.eq.data()[g_.operand(k, 0)].shape);
+      case kind::contract: return elements(e.shape) * summed_by(e, g_.operand(k, 0));
       default: return 8 * elements(e.shape);
     }
   }

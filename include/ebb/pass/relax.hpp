@@ -11,6 +11,8 @@
 //   -x - y, -(x - y)         -(x + y), y - x    signs move out of sums
 //   sum(a * x)               a * sum(x)         a is the same along the axes of the sum; out of products, squares, quotients, sums below it
 //   matmul(a * x, y)         a * matmul(x, y)   a is the same along the axis that is summed, and the result has fewer elements than x
+//   sum(matmul(x, y))        matmul(sum(x), y)  over the rows of x; so over the columns of y, or both: then a product of two vectors. The
+//                            sums are products with ones, which are quick for short rows, too
 //   x * 0, x + 0, 0 - x      0, x, -x           the zero is a literal, or a matrix of them; so are moves of zeros
 //   f(repeated x)            repeated f(x)      the same bits; so what is made of repeated numbers is small
 //   x * x                    square(x)          the same bits; so equal squares are one equation
@@ -19,11 +21,13 @@
 // 256, a division as 4. It keeps what it did if the count is less, and goes over the graph again.
 //
 // [note: what relaxed arithmetic changes]
-// Error: at most twice the bound of the program as written, which allows each operation one rounding and adds up absolute values. So
-// x / s may be 1.5 ulp off. That holds if no intermediate result overflows or is subnormal. Where one does:
+// Error: at most twice the bound of the program as written, which allows each operation one rounding and adds up absolute values: those of
+// the terms x(i, p) * y(p, j) where products are summed. So x / s may be 1.5 ulp off. That holds if no intermediate result overflows or is
+// subnormal. Where one does:
 //   s subnormal     1 / s overflows if |s| < 2^-128 (double: 2^-1024): then x / s is inf, or NaN for x = 0
 //   s huge          1 / s is subnormal if |s| > 2^126 (double: 2^1022), and has fewer digits
-//   large sums      sum(x / n) may overflow though each x / n does not: sum(x) does; (a * b) may overflow where (x * a) * b does not
+//   large sums      sum(x / n) may overflow though each x / n does not: sum(x) does; (a * b) may overflow where (x * a) * b does not;
+//                   sum(x) may where matmul(x, y) does not
 //   infinities      a result that is not finite as written may be another one of inf, -inf and NaN: 2 * inf - inf is NaN, 1 * inf is inf
 //   NaN             stays NaN, unless it is multiplied by a literal zero: 0 * x is 0, even where x is NaN or infinite
 //   zeros           the sign of a zero may differ
@@ -202,9 +206,9 @@ class relaxed_rules : factored_graph {
   constexpr int sum(const equation& e, int x) {
     if (is_zero(x)) return literal(*e.op, e.shape, 0);
     if (reads(x) > 1 && reads(x) > known_sums_[x]) return -1;
-    std::int64_t axes = 0;
-    for (auto i = e.attr[0]; i < e.attr[1]; ++i) axes |= std::int64_t{1} << i;
+    const std::int64_t axes = axis_run(e.attr[0], e.attr[1]);
     if (!adds_elements(at(x).shape, axes)) return -1;
+    if (at(x).op->what == kind::contract && has_one_reader(x)) return sum_of_product(e, x, axes);
     const int rank_of_x = rank(x);
     vec<factor> by;
     const int base = peel(x, axes, by);
@@ -219,23 +223,70 @@ class relaxed_rules : factored_graph {
     return r;
   }
 
+  /// The axis of operand j of a product that it sums, and the one that it keeps.
+  static constexpr int summed_axis(const equation& e, int j, int last) {
+    const bool turned = e.attr[0] & (j == 0 ? left_transposed : right_transposed);
+    return (j == 0) != turned ? last : last - 1;
+  }
+  static constexpr int kept_axis(const equation& e, int j, int last) { return 2 * last - 1 - summed_axis(e, j, last); }
+  /// The product p of other operands, in the order of their shapes.
+  constexpr int multiplied(equation p, int a, int b, int shape) {
+    p.shape = shape;
+    p.attr[0] = with_order(operand<float>{&r_, a}, operand<float>{&r_, b}, p.attr[0] & ~in_lanes);  // the dtype is not asked for
+    return with_operands(p, {a, b});
+  }
+  /// Operand j of the product p, x, with the sum of its rows, or columns, in their place.
+  constexpr int summed_with_ones(const equation& p, int x, int j, int last) {
+    const int axis = kept_axis(p, j, last);
+    shape of_ones = r_.shape_of(x), sums = of_ones;
+    const int extent = of_ones.e[axis];
+    sums.e[axis] = 1;
+    of_ones.e[last - 1] = axis == last ? extent : 1;
+    of_ones.e[last] = axis == last ? 1 : extent;
+    const int ones = literal(*p.op, r_.intern(of_ones), 1), to = r_.intern(sums);
+    equation by_ones = p;
+    by_ones.attr[0] = p.attr[0] & of_vector;
+    return axis == last ? multiplied(by_ones, x, ones, to) : multiplied(by_ones, ones, x, to);
+  }
+  /// The sum of a product over some axes: its rows, its columns, or both are added before they are multiplied.
+  constexpr int sum_of_product(const equation& e, int product, std::int64_t axes) {
+    const equation p = at(product);
+    const int last = rank(product) - 1;
+    const operation_count count(r_);
+    int in[] = {r_.operand(product, 0), r_.operand(product, 1)};
+    const double inner = count.summed_by(p, in[0]), before = elements(product) * (inner + 1);
+    double after = 0;
+    shape to = r_.shape_of(product);
+    for (int j = 0; j < 2; ++j) {
+      if (!(axes >> (last - 1 + j) & 1)) continue;
+      to.e[last - 1 + j] = 1;
+      after += elements(in[j]);
+    }
+    const int small = r_.intern(to);
+    if (after == 0 || !(after + count.elements(small) * (inner + 1) < before)) return -1;
+    for (int j = 0; j < 2; ++j)
+      if (axes >> (last - 1 + j) & 1) in[j] = summed_with_ones(p, in[j], j, last);
+    const int r = multiplied(p, in[0], in[1], small);
+    return axes & axis_run(0, last - 1) ? with_operands(e, {r}) : p.op->kit->reshape(r_, r, e.shape);
+  }
+  /// The mask of a factor of operand j of a product, along the axes of the result.
+  static constexpr std::int64_t mask_of_result(const equation& e, int j, int last, std::int64_t mask) {
+    const std::int64_t own = mask >> kept_axis(e, j, last) & 1;
+    return (mask & axis_run(0, last - 1)) | (j == 0 ? own : 1) << (last - 1) | (j == 0 ? 1 : own) << last;
+  }
   /// A matrix product. x is [batch..., m, k], y is [batch..., k, n], each perhaps transposed.
   constexpr int product(const equation& e, int x, int y) {
     if (is_zero(x) || is_zero(y)) return literal(*e.op, e.shape, 0);
     const int last = rank(x) - 1;
     int in[] = {x, y};
     vec<factor> by;
-    for (int j = 0; j < 2; ++j) {
-      const bool turned = e.attr[0] & (j == 0 ? left_transposed : right_transposed);
-      const int summed = (j == 0) != turned ? last : last - 1, kept = summed == last ? last - 1 : last;
+    for (int j = 0; j < 2; ++j)
       while (has_one_reader(in[j])) {
         const scaled s = split(in[j]);
-        if (!s.there() || !(s.by.mask >> summed & 1) || operation_count(r_).elements(e.shape) >= elements(in[j])) break;
-        const std::int64_t batch = s.by.mask & ((std::int64_t{1} << (last - 1)) - 1), own = s.by.mask >> kept & 1;
-        by.push({s.by.k, batch | (j == 0 ? own : 1) << (last - 1) | (j == 0 ? 1 : own) << last});
+        if (!s.there() || !(s.by.mask >> summed_axis(e, j, last) & 1) || operation_count(r_).elements(e.shape) >= elements(in[j])) break;
+        by.push({s.by.k, mask_of_result(e, j, last, s.by.mask)});
         in[j] = s.rest;
       }
-    }
     if (by.empty()) return -1;
     int r = with_operands(e, {in[0], in[1]});
     for (const factor& f : by) r = times(r, f);
