@@ -1,10 +1,15 @@
 // bench/gradbench/ba.cpp — ba: bundle adjustment: reprojection errors of points seen by cameras, and their sparse Jacobian in CSR form.
 // SPDX-License-Identifier: BSL-1.0
+// only: simd
+#include "by_hand.hpp"
+// only: end
 #include "manual.hpp"
 #include "session.hpp"
 
+// only: natural, sparse
 #include <ebb/functional.hpp>
 #include <ebb/sparse.hpp>
+// only: end
 
 namespace gradbench {
 namespace {
@@ -191,6 +196,144 @@ void block_of(const double* camera, const double* point, double w, const double*
 // lines: end
 GRADBENCH_MANUAL_END
 
+// lines: simd
+using namespace by_hand;
+
+/// Shared by all observations of a camera: of its numbers all but the rotation, whose axis follows, the cosine and the sine of its angle,
+/// 1 - cosine, and the sine and 1 - cosine over the angle. Without a rotation there is no axis, and sine over angle is 1.
+struct seen_from {
+  double center[3], focal, principal[2], radial[2], axis[3], cosine, sine, versine, sine_over, versine_over;
+  explicit seen_from(const double* camera) {
+    const double square = camera[0] * camera[0] + camera[1] * camera[1] + camera[2] * camera[2], angle = std::sqrt(square);
+    std::copy_n(camera + 3, 8, center);
+    for (int i = 0; i < 3; ++i) axis[i] = square == 0 ? 0 : camera[i] / angle;
+    cosine = std::cos(angle);
+    sine = std::sin(angle);
+    versine = 1 - cosine;
+    sine_over = square == 0 ? 1 : sine / angle;
+    versine_over = square == 0 ? 0 : versine / angle;
+  }
+};
+static_assert(sizeof(seen_from) == 16 * sizeof(double));
+
+struct three {
+  R x, y, z;
+  friend EBB_INLINE three operator*(R a, three b) { return {a * b.x, a * b.y, a * b.z}; }
+};
+EBB_INLINE R dot(three a, three b) { return fma(a.x, b.x, fma(a.y, b.y, a.z * b.z)); }
+EBB_INLINE three cross_of(three a, three b) { return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; }
+EBB_INLINE three plus(three a, R b, three c) { return {fma(b, c.x, a.x), fma(b, c.y, a.y), fma(b, c.z, a.z)}; }
+
+/// As many observations as a register has lanes: errors are `first` and `second` times the weight.
+struct observations {
+  R camera[16], w, u, v, r, over, radial, first, second;
+  three x, axis;
+  EBB_INLINE observations(const problem& in, const double* table, std::size_t i) {
+    const int rest = static_cast<int>(std::min<std::size_t>(lanes, in.p - i));
+    const auto index = [&](int k, std::size_t column) EBB_LAMBDA {
+      return static_cast<std::size_t>(in.who[2 * (i + static_cast<std::size_t>(std::min(k, rest - 1))) + column]);
+    };
+    R point[3];
+    load_columns<16>([&](int k) EBB_LAMBDA { return table + 16 * index(k, 0); }, camera);
+    load_columns<3>([&](int k) EBB_LAMBDA { return &in.points[3 * index(k, 1)]; }, point);
+    const R low = load(&in.seen[2 * i], 2 * rest), high = 2 * rest > lanes ? load(&in.seen[2 * i + lanes], 2 * rest - lanes) : R{};
+    w = load(&in.w[i], rest);
+    x = {point[0] - camera[0], point[1] - camera[1], point[2] - camera[2]};
+    axis = {camera[8], camera[9], camera[10]};
+    const three p = plus(plus(camera[11] * x, camera[12], cross_of(axis, x)), camera[13] * dot(axis, x), axis);
+    over = all(1) / p.z;
+    u = p.x * over;
+    v = p.y * over;
+    r = fma(u, u, v * v);
+    radial = fma(fma(camera[7], r, camera[6]), r, all(1));
+    const R size = radial * camera[3];
+    [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+      first = fma(u, size, camera[4] - __builtin_shufflevector(low, high, 2 * I...));
+      second = fma(v, size, camera[5] - __builtin_shufflevector(low, high, (2 * I + 1)...));
+    }(std::make_integer_sequence<int, lanes>{});
+  }
+  /// Columns of the blocks.
+  EBB_INLINE void derivatives(R (&to)[30]) const {
+    const R f = camera[3], cosine = camera[11], sine = camera[12], wf = w * f, zero = all(0);
+    const R slope = fma(camera[7] * r, all(4), camera[6] + camera[6]), common = wf * slope;
+    const R uu = wf * fma(slope * u, u, radial), uv = common * u * v, vv = wf * fma(slope * v, v, radial);
+    const R along = dot(axis, x), turned = cosine - camera[14], around = along * fma(all(-2), camera[15], sine);
+    const auto row = [&](R by_u, R by_v, R* at) EBB_LAMBDA {
+      const three g{by_u * over, by_v * over, zero - fma(by_u, u, by_v * v) * over}, moment = cross_of(x, g);
+      const R on_axis = dot(g, axis), by_angle = fma(turned, dot(axis, moment), fma(around, on_axis, zero - sine * dot(g, x)));
+      const R a = camera[15] * along, b = camera[15] * on_axis;
+      const three rotation = plus(plus(plus(by_angle * axis, camera[14], moment), a, g), b, x);
+      const three point = plus(plus(cosine * g, sine, cross_of(g, axis)), camera[13] * on_axis, axis);
+      at[0] = rotation.x, at[1] = rotation.y, at[2] = rotation.z;
+      at[3] = zero - point.x, at[4] = zero - point.y, at[5] = zero - point.z;
+      at[11] = point.x, at[12] = point.y, at[13] = point.z;
+    };
+    row(uu, uv, to);
+    row(uv, vv, to + 15);
+    to[6] = w * u * radial, to[21] = w * v * radial;
+    to[7] = w, to[8] = zero, to[22] = zero, to[23] = w;
+    to[9] = wf * u * r, to[24] = wf * v * r;
+    to[10] = to[9] * r, to[25] = to[24] * r;
+    to[14] = first, to[29] = second;
+  }
+};
+void table_of(const problem& in, std::vector<seen_from>& table) {
+  table.clear();
+  for (std::size_t i = 0; i < in.n; ++i) table.emplace_back(&in.cameras[11 * i]);
+}
+[[gnu::noinline]] void simd(const problem& in, std::vector<seen_from>& table, double* errors, double* weights) {
+  table_of(in, table);
+  for (std::size_t i = 0; i < in.p; i += lanes) {
+    const observations o(in, table[0].center, i);
+    const int rest = static_cast<int>(std::min<std::size_t>(lanes, in.p - i));
+    const R first = o.w * o.first, second = o.w * o.second;
+    [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+      store(errors + 2 * i, __builtin_shufflevector(first, second, (I / 2 + I % 2 * lanes)...), 2 * rest);
+      if (2 * rest > lanes)
+        store(errors + 2 * i + lanes, __builtin_shufflevector(first, second, (I / 2 + lanes / 2 + I % 2 * lanes)...), 2 * rest - lanes);
+    }(std::make_integer_sequence<int, lanes>{});
+    store(weights + i, all(1) - o.w * o.w, rest);
+  }
+}
+[[gnu::noinline]] void simd_values(const problem& in, std::vector<seen_from>& table, double* to) {
+  table_of(in, table);
+  for (std::size_t i = 0; i < in.p; i += lanes) {
+    const observations o(in, table[0].center, i);
+    const std::size_t rest = std::min<std::size_t>(lanes, in.p - i);
+    R columns[30];
+    o.derivatives(columns);
+    if (rest == lanes) store_columns<30>([&](int k) EBB_LAMBDA { return to + 30 * (i + static_cast<std::size_t>(k)); }, columns);
+    else
+      for (std::size_t k = 0; k < rest; ++k)
+        for (std::size_t c = 0; c < 30; ++c) to[30 * (i + k) + c] = columns[c][k];
+    store(to + 30 * in.p + i, all(-2) * o.w, static_cast<int>(rest));
+  }
+}
+/// Both rows of an observation have the same columns.
+[[gnu::noinline]] void simd_structure(const problem& in, int* rows, int* columns) {
+  using I = ebb::lanes<int>;
+  constexpr int width = ebb::lane_count;
+  const int n = static_cast<int>(in.n), m = static_cast<int>(in.m), p = static_cast<int>(in.p);
+  const I count = ebb::lane_index<int>();
+  for (int i = 0; i < 3 * p; i += width) {
+    const I at = count + I::all(i);
+    const auto last = at > I::all(2 * p);
+    I::select(last, at + I::all(28 * p), at * I::all(15)).store(rows + i, std::min(width, 3 * p - i));
+  }
+  rows[3 * p] = 31 * p;
+  for (int i = 0; i < p; ++i, columns += 30)
+    unrolled<16 / width>([&](auto part) EBB_LAMBDA {
+      constexpr int first = part * width, number = std::min(width, 15 - first);
+      const I at = count + I::all(first), camera = at + I::all(11 * in.who[2 * static_cast<std::size_t>(i)]);
+      const I point = at + I::all(11 * n - 11 + 3 * in.who[2 * static_cast<std::size_t>(i) + 1]);
+      const I other = I::select(at < I::all(14), point, I::all(11 * n + 3 * m + i)), column = I::select(at < I::all(11), camera, other);
+      column.store(columns + first, number);
+      column.store(columns + 15 + first, number);
+    });
+  for (int i = 0; i < p; i += width) (count + I::all(11 * n + 3 * m + i)).store(columns + i, std::min(width, p - i));
+}
+// lines: end
+
 /// The blocks of the first observations by differences in long double, and -2 w.
 std::vector<long double> differences(const problem& in, std::size_t count) {
   const long double h = 1e-6L;
@@ -218,6 +361,7 @@ void size_of(session& s, std::size_t n, std::size_t m, std::size_t p) {
   const problem in(n, m, p);
   vector errors(2 * p), weights(p), to(31 * p), want(31 * p), want_errors(2 * p), want_weights(p);
   std::vector<int> rows(3 * p + 1), columns(31 * p);
+  // only: natural, sparse
   const ebb::view<const double, ebb::dyn, 11> cameras(in.cameras.data(), n);
   const ebb::view<const double, ebb::dyn, 3> points(in.points.data(), m);
   const ebb::view<const double, ebb::dyn, 2> seen(in.seen.data(), p);
@@ -227,8 +371,16 @@ void size_of(session& s, std::size_t n, std::size_t m, std::size_t p) {
   const ebb::view<double, ebb::dyn, 2, 15> blocks(to.data(), p);
   const std::span<double> weights_out(weights), last(to.data() + 30 * p, p);
   const std::tuple unknown(cameras, points, w);
+  // only: end
+  // only: sparse
   const ebb::sparse_pattern pattern = sparse.pattern(unknown, seen, who);  // a little less than `structure`, which has blocks
   vector elements(pattern.size());
+  // only: end
+  // only: simd
+  std::vector<seen_from> table;
+  // only: end
+  std::vector<int> want_rows(rows.size()), want_columns(columns.size());
+  structure(in, want_rows.data(), want_columns.data());
   const std::vector<candidate> all = {
       {"manual", [&] { manual(in, errors.data(), weights.data()); },
        [&] {
@@ -242,6 +394,11 @@ void size_of(session& s, std::size_t n, std::size_t m, std::size_t p) {
        }},
       {"sparse", [&] { objective(ebb::into(errors_out, weights_out), cameras, points, w, seen, who); },
        [&] { sparse(ebb::into(elements), pattern, unknown, seen, who); }},
+      {"simd", [&] { simd(in, table, errors.data(), weights.data()); },
+       [&] {
+         simd_structure(in, rows.data(), columns.data());
+         simd_values(in, table, to.data());
+       }},
   };
   all[0].primal();
   all[0].derivative();
@@ -256,8 +413,11 @@ void size_of(session& s, std::size_t n, std::size_t m, std::size_t p) {
     std::fill(to.begin(), to.end(), 99);
     std::fill(errors.begin(), errors.end(), 99);
     std::fill(weights.begin(), weights.end(), 99);
+    std::fill(rows.begin(), rows.end(), 0);
+    std::fill(columns.begin(), columns.end(), 0);
     c.primal();
     c.derivative();
+    // only: sparse
     if (c.name == std::string("sparse")) {
       std::fill(to.begin(), to.end(), 0);
       structure(in, rows.data(), columns.data());
@@ -266,7 +426,12 @@ void size_of(session& s, std::size_t n, std::size_t m, std::size_t p) {
           const int* const first = columns.data() + rows[i];
           const auto at = std::find(first, first + (i < 2 * p ? 15 : 1), static_cast<int>(pattern.column[k]));
           to[static_cast<std::size_t>(at - columns.data())] = elements[k];
+    // only: end
         }
+    }
+    if (rows != want_rows || columns != want_columns) {
+      std::printf("WRONG: ba %s, %s, places\n", size.c_str(), c.name);
+      std::exit(1);
     }
     session::check("ba " + size + ", " + c.name + ", errors", errors, want_errors);
     session::check("ba " + size + ", " + c.name + ", weights", weights, want_weights);

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# bench/gradbench/cost.sh — lines of code of each candidate, and seconds that the compiler needs for each eval's file.
+# bench/gradbench/cost.sh — lines of code of each candidate, and seconds that the compiler needs for it.
 # SPDX-License-Identifier: BSL-1.0
 #
 #   bash bench/gradbench/cost.sh [compiler] [flags]      g++, -O2 -march=native
+#   EVALS='gmm ba' bash bench/gradbench/cost.sh          some of the evals
 #
-# Lines are counted between `// lines: <candidates>` and `// lines: end`, without comments and empty lines. Seconds are user time, of all
-# candidates of a file together.
+# Prints rows of: eval, candidate, lines, seconds. Lines are counted between `// lines: <candidates>` and `// lines: end`, without comments
+# and empty lines. Seconds are user time for the eval's file with this candidate and `manual`: without the lines of others, without what is
+# between `// only: <others>` and `// only: end`, and without their entries in the list of candidates. `manual` includes nothing of ebb.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 compiler=${1:-g++}
@@ -25,16 +27,25 @@ lines() {  # lines candidate file
     on && !/^ *$/ && !/^ *\/\// { ++count }
     END { print count ? count : "-" }' "$2"
 }
+alone() {  # alone candidate file: the file with this candidate and manual only
+  awk -v name="$1" '
+    function named(list) { return index(", " list ",", ", " name ",") || index(", " list ",", ", manual,") }
+    /^ *\/\/ lines: / { list = $0; sub(/^ *\/\/ lines: /, "", list); others = list != "end" && !named(list); next }
+    /^ *\/\/ only: / { list = $0; sub(/^ *\/\/ only: /, "", list); without = list != "end" && !named(list); next }
+    /std::vector<candidate> all = \{/ { entries = 1; print; next }
+    entries && /^  };/ { entries = other = 0 }
+    entries && /^      \{"/ { split($0, part, "\""); other = part[2] != name && part[2] != "manual" }
+    !others && !without && !other' "$2"
+}
 
-candidates=(manual reverse natural sparse shaped duals finite simd)
-printf '%-8s' eval
-printf ' %8s' "${candidates[@]}" seconds
-printf '\n'
 for source in bench/gradbench/*.cpp; do
   eval=$(basename "$source" .cpp)
   [ "$eval" != main ] || continue
-  seconds=$({ time "$compiler" -std=c++20 "${flags[@]}" "${limits[@]}" -ffp-contract=off -Iinclude -c "$source" -o "$work/out.o"; } 2>&1)
-  printf '%-8s' "$eval"
-  for candidate in "${candidates[@]}"; do printf ' %8s' "$(lines "$candidate" "$source")"; done
-  printf ' %8s\n' "$seconds"
+  [ -z "${EVALS:-}" ] || [[ " $EVALS " = *" $eval "* ]] || continue
+  for candidate in $(sed -n 's/^      {"\([a-z]*\)", .*/\1/p' "$source"); do
+    alone "$candidate" "$source" >"$work/$eval.cpp"
+    seconds=$({ time "$compiler" -std=c++20 "${flags[@]}" "${limits[@]}" -ffp-contract=off -w -Iinclude -iquote bench/gradbench \
+      -c "$work/$eval.cpp" -o "$work/out.o"; } 2>&1)
+    printf '%-8s %-8s %5s %6s\n' "$eval" "$candidate" "$(lines "$candidate" "$source")" "$seconds"
+  done
 done

@@ -5,14 +5,21 @@
 // `shaped` uses what is known of a hand: a finger moves by its own four angles only, so four directions do for all five; and a point is
 // linear in the transforms of bones, so only these are differentiated. It writes columns of fingers as [5, c, 3, 4]. `sparse` writes the
 // elements that may differ from zero for these weights; their places are found once.
+// only: simd
+#include "by_hand.hpp"
+// only: end
 #include "manual.hpp"
 #include "session.hpp"
 
+// only: natural, sparse, shaped
 #include <ebb/functional.hpp>
 #include <ebb/geometry.hpp>
 #include <ebb/sparse.hpp>
+// only: end
 
 #include <array>
+#include <bit>
+#include <cstring>
 
 namespace gradbench {
 namespace {
@@ -351,6 +358,199 @@ template <class T>
 // lines: end
 GRADBENCH_MANUAL_END
 
+// lines: simd
+using namespace by_hand;
+
+/// By a bone's columns, one for each of the four numbers of a vertex: the three numbers of its place; with derivatives before them the columns
+/// of its finger's four angles, then those of the hand's rotation.
+template <bool Derivatives>
+struct bone_table {
+  static constexpr int count = Derivatives ? 24 : 4, place = Derivatives ? 21 : 0;
+  alignas(64) double of[bones - 1][4][count] = {};
+  explicit bone_table(const hand<double>& h) {
+    const auto set = [](const matrix<double>& turn, const matrix<double>& m, double sign, std::size_t c, double* to) {
+      for (std::size_t i = 0; i < 3; ++i)
+        to[i] = sign * (turn[4 * i] * m[c] + turn[4 * i + 1] * m[4 + c] + turn[4 * i + 2] * m[8 + c]);
+    };
+    for (std::size_t b = 0; b + 1 < bones; ++b)
+      for (std::size_t c = 0; c < 4; ++c) {
+        set(h.rotation, h.of_bone[b], 1, c, of[b][c] + place);
+        if constexpr (Derivatives) {
+          for (int k = 0; k < h.angles[b]; ++k) set(h.rotation, h.by_angle[b][k], -1, c, of[b][c] + 3 * k);
+          for (int k = 0; k < 3; ++k) set(h.d_rotation[k], h.of_bone[b], -1, c, of[b][c] + 12 + 3 * k);
+        }
+      }
+  }
+};
+using four = ebb::simd::vector<double, 32>;
+EBB_INLINE four load_four(const double* p) { return ebb::simd::load_bytes<double, 32>(p); }
+EBB_INLINE void store_four(double* p, four x) { std::memcpy(p, &x, sizeof x); }
+EBB_INLINE four all_four(double x) { return four{x, x, x, x}; }
+
+/// Calls f(v) for each vertex that a point needs, in the order in which they are in memory.
+template <class F>
+EBB_INLINE void each_needed(const problem& p, bool has_triangles, std::vector<char>& needed, F f) {
+  std::fill(needed.begin(), needed.end(), 0);
+  for (const int v : has_triangles ? p.triangles : p.which) needed[static_cast<std::size_t>(v)] = 1;
+  for (std::size_t v = 0; v < p.n; ++v)
+    if (needed[v]) f(v);
+}
+struct moved_places {
+  vector place;
+  std::vector<char> needed;
+  explicit moved_places(std::size_t n) : place(4 * n), needed(n) {}
+};
+/// Most weights are zero, but to find out which takes longer.
+four place_of(const problem& p, const bone_table<false>& t, std::size_t v) {
+  four m0{}, m1{}, m2{}, m3{};
+  for (std::size_t b = 0; b + 1 < bones; ++b) {
+    const four weight = all_four(p.weights[v * bones + b]);
+    m0 = m0 + weight * load_four(t.of[b][0]);
+    m1 = m1 + weight * load_four(t.of[b][1]);
+    m2 = m2 + weight * load_four(t.of[b][2]);
+    m3 = m3 + weight * load_four(t.of[b][3]);
+  }
+  const double* const x = &p.base[4 * v];
+  return (all_four(x[0]) * m0 + all_four(x[1]) * m1) + (all_four(x[2]) * m2 + all_four(x[3]) * m3);
+}
+[[gnu::noinline]] void simd(const problem& p, const double* pose, const double* us, double* to, moved_places& moved) {
+  const bone_table<false> table(hand<double>(p, pose, false));
+  each_needed(p, us, moved.needed, [&](std::size_t v) { store_four(&moved.place[4 * v], place_of(p, table, v)); });
+  const auto at = [&](int v) { return load_four(&moved.place[4 * static_cast<std::size_t>(v)]); };
+  const four shift{pose[3], pose[4], pose[5], 0};
+  for (std::size_t i = 0; i < p.c; ++i) {
+    four place = shift;
+    if (us) {
+      const double u = us[2 * i], v = us[2 * i + 1];
+      const int* const corner = &p.triangles[3 * i];
+      place = place + all_four(u) * at(corner[0]) + all_four(v) * at(corner[1]) + all_four(1 - u - v) * at(corner[2]);
+    } else place = place + at(p.which[i]);
+    for (std::size_t k = 0; k < 3; ++k) to[3 * i + k] = p.points[3 * i + k] - place[static_cast<int>(k)];
+  }
+}
+
+/// Vertices with their derivatives. A row is what the bones of one finger make of a vertex; the palm is with the first finger, the forearm
+/// with the last.
+struct moved_rows {
+  struct row {
+    alignas(64) double of[24];
+  };
+  struct vertex {
+    std::uint32_t fingers = 0, more = 0;  // a bit for each row, and where those after the first are
+  };
+  std::vector<row> rows;
+  std::vector<vertex> vertices;
+  std::vector<char> needed;
+  std::uint32_t used = 0;
+
+  explicit moved_rows(std::size_t n) : rows(5 * n), vertices(n), needed(n) {}
+  void move_all(const problem& p, const bone_table<true>& t, bool has_triangles) {
+    used = static_cast<std::uint32_t>(p.n);
+    each_needed(p, has_triangles, needed, [&](std::size_t v) { move(p, t, v); });
+  }
+  static unsigned finger_of(std::uint32_t bits) {
+    const unsigned bone = static_cast<unsigned>(std::countr_zero(bits));
+    return bone == 0 ? 0 : std::min((bone - 1) / 4, 4u);
+  }
+  [[gnu::noinline]] void move(const problem& p, const bone_table<true>& t, std::size_t v) {
+    const double *const w = &p.weights[v * bones], *const x = &p.base[4 * v];
+    std::uint32_t bits = 0;
+    for (int b = 0; b + 1 < static_cast<int>(bones); b += ebb::lane_count) {
+      const V part = V::load(w + b, std::min(ebb::lane_count, static_cast<int>(bones) - 1 - b));
+      bits |= ebb::lanes<bool>(part != V::all(0)).to_bits() << b;
+    }
+    if (!bits) bits = 1;
+    vertices[v] = {0, used};
+    for (row* to = &rows[v];; to = &rows[used++]) {
+      const unsigned finger = finger_of(bits);
+      constexpr int parts = 24 / lanes;
+      R sum[4 * parts];
+      const auto each_part = [&](auto f) EBB_LAMBDA {
+        const std::size_t b = static_cast<std::size_t>(std::countr_zero(bits));
+        const R weight = all(w[b]);
+        unrolled<4 * parts>([&](auto r) EBB_LAMBDA { f(r, weight, load(t.of[b][0] + r * lanes)); });
+        bits &= bits - 1;
+      };
+      each_part([&](auto r, R weight, R at) EBB_LAMBDA { sum[r] = weight * at; });
+      while (bits && finger_of(bits) == finger)
+        each_part([&](auto r, R weight, R at) EBB_LAMBDA { sum[r] = fma(weight, at, sum[r]); });
+      unrolled<parts>([&](auto r) EBB_LAMBDA {
+        const R low = fma(all(x[1]), sum[parts + r], all(x[0]) * sum[r]), high = all(x[2]) * sum[2 * parts + r];
+        store(to->of + r * lanes, low + fma(all(x[3]), sum[3 * parts + r], high));
+      });
+      vertices[v].fingers |= 1u << finger;
+      if (!bits) break;
+    }
+  }
+  /// Calls f(finger, numbers) for each row of a vertex.
+  template <class F>
+  EBB_INLINE void each(int number, F f) const {
+    const std::size_t v = static_cast<std::size_t>(number);
+    std::uint32_t fingers = vertices[v].fingers;
+    const auto next = [&] { return static_cast<std::size_t>(std::countr_zero(fingers)); };
+    f(next(), rows[v].of);
+    for (std::uint32_t at = vertices[v].more; fingers &= fingers - 1; ++at) f(next(), rows[at].of);
+  }
+  /// They are all over the memory.
+  EBB_INLINE void fetch_ahead(const problem& p, std::size_t i, std::size_t end, bool has_triangles) const {
+    const int* const from = has_triangles ? p.triangles.data() : p.which.data();
+    const std::size_t corners = has_triangles ? 3 : 1;
+    for (const int* at = from + corners * i; at < from + corners * end; ++at)
+      for (std::size_t b = 0; b < 24; b += 8) __builtin_prefetch(rows[static_cast<std::size_t>(*at)].of + b);
+  }
+};
+/// One point: its derivatives by the angles of each finger, and the rest of its row.
+struct moved_point {
+  double by_finger[5][13], rest[13] = {}, place[3][3] = {};
+  const double* finger[5];
+  EBB_INLINE moved_point(const problem& p, const double* us, std::size_t i, const moved_rows& moved) {
+    static constexpr double zeros[13] = {};
+    std::fill_n(finger, 5, zeros);
+    if (!us) {
+      moved.each(p.which[i], [&](std::size_t f, const double* row) EBB_LAMBDA {
+        finger[f] = row;
+        for (int k = 0; k < 12; k += 4) store_four(rest + k, load_four(rest + k) + load_four(row + 12 + k));
+      });
+      return;
+    }
+    const double shares[] = {us[2 * i], us[2 * i + 1], 1 - us[2 * i] - us[2 * i + 1]};
+    for (std::size_t corner = 0; corner < 3; ++corner)
+      moved.each(p.triangles[3 * i + corner], [&](std::size_t f, const double* row) EBB_LAMBDA {
+        const four share = all_four(shares[corner]);
+        for (int k = 0; k < 12; k += 4) {
+          store_four(by_finger[f] + k, load_four(finger[f] + k) + share * load_four(row + k));
+          store_four(rest + k, load_four(rest + k) + share * load_four(row + 12 + k));
+        }
+        finger[f] = by_finger[f];
+        for (int k = 0; k < 3; ++k) place[corner][k] += row[21 + k];
+      });
+  }
+};
+/// The columns of some points at a time are made in the cache: whole columns may be a multiple of 4096 bytes apart.
+[[gnu::noinline]] void simd_jacobian(const problem& p, const double* pose, const double* us, double* to, moved_rows& moved) {
+  constexpr std::size_t block = 16, stride = 3 * block + 8;
+  const bone_table<true> table(hand<double>(p, pose, true));
+  moved.move_all(p, table, us);
+  const std::size_t rows = 3 * p.c, width = us ? poses + 2 : poses;
+  alignas(64) double columns[poses + 2][stride] = {};
+  for (std::size_t r = 0; r < 3 * block; ++r) columns[3 + r % 3][r] = -1;
+  for (std::size_t i = 0; i < p.c; i += block) {
+    const std::size_t count = std::min(block, p.c - i);
+    moved.fetch_ahead(p, i + count, std::min(i + count + block, p.c), us != nullptr);
+    for (std::size_t k = 0; k < count; ++k) {  // four numbers are copied for three: the next point writes over the fourth
+      const moved_point point(p, us, i + k, moved);
+      for (std::size_t j = 0; j < 20; ++j) store_four(&columns[6 + j][3 * k], load_four(point.finger[j / 4] + 3 * (j % 4)));
+      for (std::size_t j = 0; j < 3; ++j) store_four(&columns[j][3 * k], load_four(point.rest + 3 * j));
+      for (std::size_t j = 0; us && j < 2; ++j)
+        for (std::size_t c = 0; c < 3; ++c) columns[poses + j][3 * k + c] = point.place[2][c] - point.place[j][c];
+    }
+    for (std::size_t j = 0; j < width; ++j)
+      for (std::size_t r = 0; r < 3 * count; r += lanes)
+        store(to + j * rows + 3 * i + r, load(columns[j] + r), static_cast<int>(std::min<std::size_t>(lanes, 3 * count - r)));
+  }
+}
+// lines: end
+
 /// Columns as the ones of manual_jacobian, from arrays [c, 3, width].
 void columns_of(const vector& from, std::size_t width, std::size_t rows, vector& to) {
   for (std::size_t j = 0; j < width; ++j)
@@ -362,6 +562,7 @@ void size_of(session& s, std::size_t n, std::size_t c, bool has_triangles) {
   const std::size_t rows = 3 * c, width = has_triangles ? poses + 2 : poses;
   vector out(rows), columns(rows * width), by_pose(rows * poses), by_us(has_triangles ? 2 * rows : 0), at, by;
   const double* const us = has_triangles ? p.us.data() : nullptr;
+  // only: natural, sparse, shaped
   const ebb::view<const double, poses> pose(p.pose.data());
   const ebb::view<const double, bones, 4, 4> relative(p.relative.data()), inverse(p.inverse.data());
   const ebb::view<const int, bones> parents(p.parents.data());
@@ -374,18 +575,27 @@ void size_of(session& s, std::size_t n, std::size_t c, bool has_triangles) {
   const ebb::view<double, ebb::dyn, 3> errors_out(out.data(), c);
   const ebb::view<double, ebb::dyn, 3, poses> by_pose_out(by_pose.data(), c);
   const ebb::view<double, ebb::dyn, 3, 2> by_us_out(by_us.data(), has_triangles ? c : 0);
-  vector by_hand(6 * rows), by_angles(20 * rows);
-  const ebb::view<double, ebb::dyn, 3, 6> by_hand_out(by_hand.data(), c);
+  vector by_six(6 * rows), by_angles(20 * rows);
+  const ebb::view<double, ebb::dyn, 3, 6> by_six_out(by_six.data(), c);
   const ebb::view<double, 5, ebb::dyn, 12> by_angles_out(by_angles.data(), c);
   vector shares(4 * bones * c);
   const ebb::view<double, ebb::dyn, bones, 4> shares_out(shares.data(), c);
+  // only: end
+  // only: sparse
   const ebb::sparse_pattern pattern =
       us ? sparse_complicated.pattern(pose, in_triangles, relative, inverse, parents, ebb::fixed(weights), base, points, triangles)
          : sparse_simple.pattern(pose, relative, inverse, parents, ebb::fixed(weights), base, points, which);
   vector elements(pattern.size());
+  // only: end
+  // only: simd
+  moved_places moved(n);
+  moved_rows moved_with_derivatives(n);
+  // only: end
+  // only: natural, sparse, shaped
   const auto natural_primal = [&] {
     if (us) complicated(ebb::into(errors_out), pose, in_triangles, relative, inverse, parents, weights, base, points, triangles);
     else simple(ebb::into(errors_out), pose, relative, inverse, parents, weights, base, points, which);
+  // only: end
   };
   const std::vector<candidate> all = {
       {"manual", [&] { manual(p, p.pose.data(), us, out.data()); },
@@ -410,8 +620,10 @@ void size_of(session& s, std::size_t n, std::size_t c, bool has_triangles) {
            shares_of_places(ebb::into(shares_out), in_triangles, weights, base, triangles);
            shaped_by_place(ebb::into(by_us_out), pose, relative, inverse, parents, weights, base, triangles);
          } else shares_of_vertices(ebb::into(shares_out), weights, base, which);
-         shaped_by_pose(ebb::into(by_hand_out, by_angles_out), pose, relative, inverse, parents, shares_out);
+         shaped_by_pose(ebb::into(by_six_out, by_angles_out), pose, relative, inverse, parents, shares_out);
        }},
+      {"simd", [&] { simd(p, p.pose.data(), us, out.data(), moved); },
+       [&] { simd_jacobian(p, p.pose.data(), us, columns.data(), moved_with_derivatives); }},
   };
   std::array<long double, poses> exact;
   std::copy(p.pose.begin(), p.pose.end(), exact.begin());
@@ -452,19 +664,23 @@ void size_of(session& s, std::size_t n, std::size_t c, bool has_triangles) {
       columns_of(by_pose, poses, rows, got);
       if (us) columns_of(by_us, 2, rows, got);
     }
+    // only: sparse
     if (e.name == std::string("sparse")) {
       got.assign(poses * rows, 0);
       const std::vector<std::size_t> row = pattern.row();
       for (std::size_t k = 0; k < elements.size(); ++k) got[pattern.column[k] * rows + row[k]] = elements[k];
       if (us) columns_of(by_us, 2, rows, got);
+    // only: end
     }
+    // only: shaped
     if (e.name == std::string("shaped")) {
       got.clear();
-      columns_of(by_hand, 6, rows, got);
+      columns_of(by_six, 6, rows, got);
       for (std::size_t f = 0; f < 5; ++f)
         columns_of(vector(by_angles.begin() + static_cast<std::ptrdiff_t>(4 * f * rows),
                           by_angles.begin() + static_cast<std::ptrdiff_t>(4 * (f + 1) * rows)), 4, rows, got);
       if (us) columns_of(by_us, 2, rows, got);
+    // only: end
     }
     session::check("ht " + size + ", " + e.name + ", errors", out, want_out, 1e-11);
     session::check("ht " + size + ", " + e.name + ", Jacobian", got, want);

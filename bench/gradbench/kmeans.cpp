@@ -1,10 +1,15 @@
 // bench/gradbench/kmeans.cpp — kmeans: the sum of squared distances to the nearest centroid, and Newton's direction, which is the gradient
 // over the diagonal of the Hessian.
 // SPDX-License-Identifier: BSL-1.0
+// only: simd
+#include "by_hand.hpp"
+// only: end
 #include "manual.hpp"
 #include "session.hpp"
 
+// only: natural, shaped
 #include <ebb/functional.hpp>
+// only: end
 
 namespace gradbench {
 namespace {
@@ -74,21 +79,104 @@ template <class T>
 // lines: end
 GRADBENCH_MANUAL_END
 
-template <std::size_t D>
+// lines: simd
+using namespace by_hand;
+
+/// As many points of D coordinates as a step takes, in lanes: at[g][c] has coordinate c of the points of group g.
+template <int D>
+struct some_points {
+  static constexpr int groups = many_registers && D <= 8 ? 2 : 1, count = groups * lanes;
+  R at[groups][D], least[groups], nearest[groups];
+
+  /// Takes n of them, the last one more than once if there are fewer.
+  EBB_INLINE some_points(const double* p, int n) {
+    unrolled<groups>([&](auto g) EBB_LAMBDA {
+      load_columns<D>([&](int r) EBB_LAMBDA { return p + std::min(g * lanes + r, n - 1) * D; }, at[g]);
+    });
+  }
+  /// Finds the least squared distance of each, and which centroid it is to.
+  EBB_INLINE void search(const double* centroids, std::size_t k) {
+    unrolled<groups>([&](auto g) EBB_LAMBDA {
+      least[g] = all(std::numeric_limits<double>::infinity());
+      nearest[g] = all(0);
+    });
+    for (std::size_t j = 0; j < k; ++j, centroids += D) {
+      R even[groups], odd[groups];
+      unrolled<D / 2>([&](auto c) EBB_LAMBDA {
+        unrolled<groups>([&](auto g) EBB_LAMBDA {
+          const R a = at[g][2 * c] - all(centroids[2 * c]), b = at[g][2 * c + 1] - all(centroids[2 * c + 1]);
+          even[g] = c ? fma(a, a, even[g]) : a * a;
+          odd[g] = c ? fma(b, b, odd[g]) : b * b;
+        });
+      });
+      unrolled<groups>([&](auto g) EBB_LAMBDA {
+        const R here = even[g] + odd[g];
+        nearest[g] = ebb::simd::select<double>(ebb::simd::less<double>(here, least[g]), all(static_cast<double>(j)), nearest[g]);
+        least[g] = ebb::simd::smaller(here, least[g]);
+      });
+    }
+  }
+};
+template <int D>
+[[gnu::noinline]] double simd(const double* centroids, const double* points, std::size_t k, std::size_t n) {
+  constexpr std::size_t step = some_points<D>::count;
+  R sum[some_points<D>::groups] = {};
+  for (std::size_t i = 0; i < n; i += step) {
+    some_points<D> p(points + i * D, static_cast<int>(std::min(step, n - i)));
+    p.search(centroids, k);
+    unrolled<some_points<D>::groups>([&](auto g) EBB_LAMBDA {
+      const std::size_t first = i + g * lanes;
+      if (first + lanes <= n) sum[g] = sum[g] + p.least[g];
+      else
+        for (std::size_t r = 0; first + r < n; ++r) sum[g][r] += p.least[g][r];
+    });
+  }
+  for (const R& other : sum)
+    if (&other != sum) sum[0] = sum[0] + other;
+  return sum_of(sum[0]);
+}
+template <int D>
+[[gnu::noinline]] void simd_direction(const double* centroids, const double* points, double* to, double* count, std::size_t k,
+                                      std::size_t n) {
+  constexpr std::size_t step = some_points<D>::count;
+  std::fill_n(to, k * D, 0.0);
+  std::fill_n(count, k, 0.0);
+  for (std::size_t i = 0; i < n; i += step) {
+    some_points<D> p(points + i * D, static_cast<int>(std::min(step, n - i)));
+    p.search(centroids, k);
+    double nearest[step];
+    for (int g = 0; g < some_points<D>::groups; ++g) store(nearest + g * lanes, p.nearest[g]);
+    for (std::size_t r = 0; r < step && i + r < n; ++r) {
+      const std::size_t j = static_cast<std::size_t>(nearest[r]);
+      count[j] += 1;
+      for (std::size_t c = 0; c < D; c += lanes)
+        store(to + j * D + c, load(to + j * D + c) + (load(centroids + j * D + c) - load(points + (i + r) * D + c)));
+    }
+  }
+  for (std::size_t j = 0; j < k; ++j)
+    for (std::size_t c = 0; c < D; c += lanes) store(to + j * D + c, load(to + j * D + c) / all(count[j]));
+}
+// lines: end
+
+template <int D>
 void size_of(session& s, std::size_t k, std::size_t n) {
   generator g(33);
   const vector points = uniform(g, n * D, 0, 1);
   vector centroids(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(k * D));  // each is nearest to a point
   for (double& c : centroids) c += g.in(-1e-3, 1e-3);
   vector to(k * D), second(k * D);
+  // only: natural, shaped
   const ebb::view<const double, ebb::dyn, D> c(centroids.data(), k), p(points.data(), n);
   const ebb::view<double, ebb::dyn, D> out(to.data(), k);
+  // only: end
   double y = 0;
   const std::vector<candidate> all = {
       {"manual", [&] { y = manual(centroids.data(), points.data(), k, n, D); },
        [&] { manual_direction(centroids.data(), points.data(), to.data(), second.data(), k, n, D); }},
       {"natural", [&] { value(ebb::into(y), c, p); }, [&] { direction(ebb::into(out), c, p); }},
       {"shaped", [&] { value(ebb::into(y), c, p); }, [&] { shaped_direction(ebb::into(out), c, p); }},
+      {"simd", [&] { y = simd<D>(centroids.data(), points.data(), k, n); },
+       [&] { simd_direction<D>(centroids.data(), points.data(), to.data(), second.data(), k, n); }},
   };
   const std::vector<long double> exact_c(centroids.begin(), centroids.end()), exact_p(points.begin(), points.end());
   std::vector<long double> want(k * D), exact_second(k * D);

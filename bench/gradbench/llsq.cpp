@@ -1,10 +1,15 @@
 // bench/gradbench/llsq.cpp — llsq: half the sum of squared differences between a polynomial and the sign, and its gradient by the
 // coefficients.
 // SPDX-License-Identifier: BSL-1.0
+// only: simd
+#include "by_hand.hpp"
+// only: end
 #include "manual.hpp"
 #include "session.hpp"
 
+// only: natural
 #include <ebb/functional.hpp>
+// only: end
 
 namespace gradbench {
 namespace {
@@ -60,7 +65,7 @@ template <class T>
 GRADBENCH_MANUAL_END
 
 // lines: simd
-using V = ebb::lanes<double>;
+using namespace by_hand;
 constexpr std::size_t width = ebb::lane_count, block = 2 * width;
 
 /// The residuals at 2 lanes of places; none beyond the last place.
@@ -76,16 +81,13 @@ void residuals(const double* x, std::size_t m, const double* t, std::size_t coun
   r0 = ebb::lane::select(ebb::lanes<bool>::first(n0), sign(t0) - p0, zero);
   r1 = n1 ? ebb::lane::select(ebb::lanes<bool>::first(n1), sign(t1) - p1, zero) : zero;
 }
-double total_of(V x) {
-  return ebb::fold_halves(x, [](V a, V b) EBB_LAMBDA { return a + b; });
-}
 [[gnu::noinline]] double simd(const double* x, std::size_t m, const double* t, std::size_t n) {
   V sum = V::all(0), r0, r1;
   for (std::size_t i = 0; i < n; i += block) {
     residuals(x, m, t + i, std::min(block, n - i), r0, r1);
     sum = sum + r0 * r0 + r1 * r1;
   }
-  return total_of(sum) / 2;
+  return sum_of(sum) / 2;
 }
 [[gnu::noinline]] void simd_gradient(const double* x, double* dx, double* sums, std::size_t m, const double* t, std::size_t n) {
   std::fill(sums, sums + m * width, 0);
@@ -101,7 +103,7 @@ double total_of(V x) {
       g1 = g1 * t1;
     }
   }
-  for (std::size_t j = 0; j < m; ++j) dx[j] = total_of(V::load(sums + j * width));
+  for (std::size_t j = 0; j < m; ++j) dx[j] = sum_of(V::load(sums + j * width));
 }
 // lines: end
 

@@ -1,9 +1,14 @@
 // bench/gradbench/lse.cpp — lse: the logarithm of a sum of e^x, and its gradient.
 // SPDX-License-Identifier: BSL-1.0
+// only: simd
+#include "by_hand.hpp"
+// only: end
 #include "manual.hpp"
 #include "session.hpp"
 
+// only: natural
 #include <ebb/functional.hpp>
+// only: end
 
 namespace gradbench {
 namespace {
@@ -31,7 +36,7 @@ GRADBENCH_MANUAL_BEGIN
 GRADBENCH_MANUAL_END
 
 // lines: simd
-using V = ebb::lanes<double>;
+using namespace by_hand;
 constexpr std::size_t width = ebb::lane_count;
 
 /// The peak, and the sum of e^(x - peak); the terms go to `terms` unless it is null.
@@ -53,7 +58,7 @@ std::pair<double, double> peak_and_sum(const double* x, double* terms, std::size
     if (terms) e.store(terms + whole, rest);
     sum = sum + ebb::lane::select(ebb::lanes<bool>::first(rest), e, V::all(0));
   }
-  return {top, ebb::fold_halves(sum, [](V a, V b) EBB_LAMBDA { return a + b; })};
+  return {top, sum_of(sum)};
 }
 [[gnu::noinline]] double simd(const double* x, std::size_t n) {
   const auto [top, sum] = peak_and_sum(x, nullptr, n);

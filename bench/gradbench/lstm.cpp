@@ -3,10 +3,15 @@
 //
 // All weights are diagonal matrices, as in GradBench. `manual` carries the derivative of the state forward, as GradBench's derivative by
 // hand does: the Jacobian of a step times the Jacobian of the state. `reverse` goes back through the steps, in plain C++, too.
+// only: simd
+#include "by_hand.hpp"
+// only: end
 #include "manual.hpp"
 #include "session.hpp"
 
+// only: natural
 #include <ebb/functional.hpp>
+// only: end
 
 #include <array>
 
@@ -239,7 +244,7 @@ template <class T>
 GRADBENCH_MANUAL_END
 
 // lines: simd
-using V = ebb::lanes<double>;
+using namespace by_hand;
 constexpr std::size_t width = ebb::lane_count, padded = (bits + width - 1) / width * width;
 
 /// Rows of `bits` numbers with zeros after them.
@@ -249,7 +254,6 @@ vector padded_rows(const vector& from) {
   return to;
 }
 V row_at(const double* row, std::size_t u) { return V::load(row + u, static_cast<int>(std::min(width, bits - u))); }
-double sum_of(V x) { return ebb::fold_halves(x, [](V a, V b) EBB_LAMBDA { return a + b; }); }
 /// The loss; with derivatives the same sweeps as `reverse`.
 template <bool Derivatives>
 [[gnu::noinline]] double simd(const problem<double>& in, double* d_main, double* d_extra, vector& kept) {
@@ -329,11 +333,13 @@ template <bool Derivatives>
 }
 // lines: end
 
+// only: natural
 /// Copies between flat numbers and structs of arrays.
 template <class... S>
 void to_structs(const vector& from, S&... to) {
   std::size_t next = 0;
   ebb::each_leaf([&](auto& a) { for (std::size_t u = 0; u < bits; ++u) a.at(u) = from[next++]; }, std::tie(to...));
+// only: end
 }
 
 template <std::size_t Layers>
@@ -349,6 +355,7 @@ void size_of(session& s, std::size_t c) {
   }
   const problem<long double> exact{Layers, c, bits, {in.main.begin(), in.main.end()}, {in.extra.begin(), in.extra.end()},
                                    {in.state.begin(), in.state.end()}, {in.text.begin(), in.text.end()}};
+  // only: natural
   std::array<layer<ebb::tensor>, Layers> layers, d_layers;
   extra<ebb::tensor> more, d_more;
   std::array<state<ebb::tensor>, Layers> states;
@@ -356,6 +363,7 @@ void size_of(session& s, std::size_t c) {
   to_structs(in.extra, more);
   to_structs(in.state, states);
   const ebb::view<const double, ebb::dyn, bits> text(in.text.data(), c);
+  // only: end
   const std::size_t n = in.main.size(), all_of_them = n + in.extra.size();
   vector d(all_of_them), kept;
   double y = 0;
@@ -388,9 +396,11 @@ void size_of(session& s, std::size_t c) {
     d.assign(all_of_them, 9);
     e.primal();
     e.derivative();
+    // only: natural
     if (e.name == std::string("natural")) {
       d.clear();
       ebb::each_leaf([&](const auto& a) { for (std::size_t u = 0; u < bits; ++u) d.push_back(a(u)); }, std::tie(d_layers, d_more));
+    // only: end
     }
     s.check("lstm " + size + ", " + e.name + ", loss", vector{y}, std::vector<long double>{exact_loss}, 1e-11);
     s.check("lstm " + size + ", " + e.name + ", gradient", d, want, 1e-9);

@@ -1,12 +1,13 @@
 // bench/gradbench/main.cpp — evals of GradBench in ebb and by hand-written derivatives, checked and timed in the same run.
 // SPDX-License-Identifier: BSL-1.0
 //
-//   bench.gradbench [--smoke] [eval]      all evals, or one: lse, llsq, kmeans, gmm, ode, ba, lstm, particle, saddle, ht
+//   bench.gradbench [--smoke] [--costs file] [eval]      all evals, or one: lse, llsq, kmeans, gmm, ode, ba, lstm, particle, saddle, ht
 //
 // The definitions and the default sizes are those of https://github.com/gradbench/gradbench; the data are of those sizes, from a generator.
 // `manual` is a derivative written by hand in plain C++ and compiled with -O3 by g++, `natural` is ebb as its guides teach it, `sparse` is
 // its sparse_jacobian, `shaped` is ebb written for speed, `simd` is vectorized by hand with ebb's registers, `reverse` is another derivative
-// written by hand, `duals` is ebb's forward mode alone, `finite` are differences.
+// written by hand, `duals` is ebb's forward mode alone, `finite` are differences. The totals of an eval also have lines of code and seconds
+// of the compiler, from a file that cost.sh has written.
 #include "session.hpp"
 
 #include <sched.h>
@@ -15,6 +16,7 @@ int main(int argc, char** argv) {
   gradbench::session s;
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]) == "--smoke") s.smoke = true;
+    else if (std::string_view(argv[i]) == "--costs" && i + 1 < argc) s.read_costs(argv[++i]);
     else s.only = argv[i];
   }
   if (!s.smoke) {

@@ -1,10 +1,15 @@
 // bench/gradbench/ode.cpp — ode: y_i' = x_i y_(i-1), y_0' = x_0, from 0 to t = 2 by Runge-Kutta of order 4, and the gradient of the last
 // element.
 // SPDX-License-Identifier: BSL-1.0
+// only: simd
+#include "by_hand.hpp"
+// only: end
 #include "manual.hpp"
 #include "session.hpp"
 
+// only: natural
 #include <ebb/functional.hpp>
+// only: end
 
 namespace gradbench {
 namespace {
@@ -94,6 +99,139 @@ template <class T>
 // lines: end
 GRADBENCH_MANUAL_END
 
+// lines: simd
+using namespace by_hand;
+
+/// The neighbours before the elements of x, of which the first is the last of `earlier`.
+EBB_INLINE R shifted_up(R earlier, R x) {
+  return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+    return __builtin_shufflevector(earlier, x, (I + lanes - 1)...);
+  }(std::make_integer_sequence<int, lanes>{});
+}
+/// The neighbours after the elements of x, of which the last is the first of `later`.
+EBB_INLINE R shifted_down(R x, R later) {
+  return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+    return __builtin_shufflevector(x, later, (I + 1)...);
+  }(std::make_integer_sequence<int, lanes>{});
+}
+
+/// Rows of n numbers in whole registers, with room before each of them: zeros, or ones.
+struct padded_rows {
+  static constexpr std::size_t room = 8;
+  std::size_t n, stride;
+  vector memory;
+  padded_rows(std::size_t n_, std::size_t rows, double before) : n(n_), stride((n + room - 1) / room * room + room), memory(rows * stride) {
+    for (std::size_t r = 0; r < rows; ++r) std::fill_n(&memory[r * stride], room, before);
+  }
+  double* operator[](std::size_t row) { return &memory[row * stride + room]; }
+};
+/// f(s, i) for each step s and register i of n numbers, where step s follows s registers behind the first step: the steps of a round do not
+/// wait for each other.
+template <int Steps, class F>
+EBB_INLINE void in_rounds(std::size_t n, F f) {
+  const std::size_t count = (n + lanes - 1) / lanes;
+  for (std::size_t round = 0; round + 1 < count + Steps; ++round) {
+    const bool whole = round + 1 >= Steps && round < count;
+    unrolled<Steps>([&](auto before) EBB_LAMBDA {
+      constexpr std::integral_constant<std::size_t, Steps - 1 - before> s;
+      if (whole || (round >= s && round - s < count)) f(s, (round - s) * lanes);
+    });
+  }
+}
+/// Some steps in one sweep over the elements: each number depends on the one before it only. y[s] becomes the result of step s; all are the
+/// same array if only the last is wanted.
+template <std::size_t Steps>
+[[gnu::noinline]] void steps_forward(const double* x, const double* from, double* const* y, std::size_t n, double h) {
+  const R half = all(h / 2), whole = all(h), sixth = all(h / 6);
+  R result[Steps] = {}, y_before[Steps], k1_before[Steps] = {}, k2_before[Steps] = {}, k3_before[Steps] = {};
+  for (R& e : y_before) e = all(1);
+  const auto moved = [](R& before, R now) EBB_LAMBDA {
+    const R m = shifted_up(before, now);
+    before = now;
+    return m;
+  };
+  in_rounds<Steps>(n, [&](auto s, std::size_t i) EBB_LAMBDA {
+    const R xi = load(x + i), yi = s == 0 ? load(from + i) : result[s - (s > 0)];
+    const R z = moved(y_before[s], yi), k1 = xi * z, k2 = xi * fma(half, moved(k1_before[s], k1), z);
+    const R k3 = xi * fma(half, moved(k2_before[s], k2), z), k4 = xi * fma(whole, moved(k3_before[s], k3), z), middle = k2 + k3;
+    result[s] = fma(sixth, (k1 + k4) + (middle + middle), yi);
+    store(y[s] + i, result[s]);
+  });
+}
+/// The same backward, from the last element to the first: adds to dx, and moves the seed from after the steps to before them. y[s] is what
+/// step s began with.
+template <std::size_t Steps>
+[[gnu::noinline]] void steps_back(const double* x, double* const* y, double* seed, double* dx, std::size_t n, double h) {
+  const R half = all(h / 2), whole = all(h), sixth = all(h / 6), third = all(h / 3);
+  R seeds[Steps] = {}, sums[Steps] = {}, later[Steps][4] = {};
+  const std::size_t last = (n - 1) / lanes * lanes;
+  in_rounds<Steps>(n, [&](auto r, std::size_t distance) EBB_LAMBDA {
+    constexpr std::size_t s = Steps - 1 - r;
+    const std::size_t i = last - distance;
+    const R xi = load(x + i), x1 = load(x + i - 1), x2 = load(x + i - 2), x3 = load(x + i - 3);
+    const R z1 = load(y[s] + i - 1), y2 = load(y[s] + i - 2), y3 = load(y[s] + i - 3), y4 = load(y[s] + i - 4);
+    const R z2 = fma(half, x1 * y2, z1), z3 = fma(half, x1 * fma(half, x2 * y3, y2), z1);
+    const R z4 = fma(whole, x1 * fma(half, x2 * fma(half, x3 * y4, y3), y2), z1);
+    const R g = r == 0 ? load(seed + i) : seeds[r - (r > 0)];
+    R sum = r == 0 ? load(dx + i) : sums[r - (r > 0)];
+    const auto back = [&](int k, R gk, R z) EBB_LAMBDA {
+      sum = fma(gk, z, sum);
+      const R product = gk * xi, moved = shifted_down(product, later[r][k]);
+      later[r][k] = product;
+      return moved;
+    };
+    const R outer = third * g, g4 = back(3, sixth * g, z4), g3 = back(2, fma(whole, g4, outer), z3);
+    const R g2 = back(1, fma(half, g3, outer), z2), g1 = back(0, fma(half, g2, sixth * g), z1);
+    seeds[r] = g + ((g1 + g2) + (g3 + g4));
+    sums[r] = sum;
+    if (r + 1 < Steps) return;
+    store(seed + i, seeds[r]);
+    store(dx + i, sum);
+  });
+}
+struct simd_space {
+  padded_rows x, history, seed, dx;
+  simd_space(std::size_t n, std::size_t s) : x(n, 1, 0), history(n, s + 1, 1), seed(n, 1, 0), dx(n, 1, 0) {}
+};
+template <class F>
+void in_groups(std::size_t s, F f) {  // of four steps
+  std::size_t e = 0;
+  for (; e + 4 <= s; e += 4) f(std::integral_constant<std::size_t, 4>{}, e);
+  for (; e < s; ++e) f(std::integral_constant<std::size_t, 1>{}, e);
+}
+[[gnu::noinline]] void simd(const double* x, double* y, std::size_t n, std::size_t s, simd_space& m) {
+  double* const at[] = {m.seed[0], m.seed[0], m.seed[0], m.seed[0]};
+  std::copy_n(x, n, m.x[0]);
+  std::fill_n(at[0], n, 0.0);
+  in_groups(s, [&](auto count, std::size_t) { steps_forward<count>(m.x[0], at[0], at, n, 2 / static_cast<double>(s)); });
+  std::copy_n(at[0], n, y);
+}
+[[gnu::noinline]] void simd_gradient(const double* x, double* dx, std::size_t n, std::size_t s, simd_space& m) {
+  const double h = 2 / static_cast<double>(s);
+  std::copy_n(x, n, m.x[0]);
+  std::fill_n(m.history[0], n, 0.0);
+  in_groups(s, [&](auto count, std::size_t e) {
+    double* y[4];
+    for (std::size_t i = 0; i < count; ++i) y[i] = m.history[e + 1 + i];
+    steps_forward<count>(m.x[0], m.history[e], y, n, h);
+  });
+  std::fill_n(m.seed[0], n, 0.0);
+  std::fill_n(m.dx[0], n, 0.0);
+  m.seed[0][n - 1] = 1;
+  for (std::size_t e = s; e > 0;) {
+    const auto back = [&](auto count) {
+      double* y[4];
+      e -= count;
+      for (std::size_t i = 0; i < count; ++i) y[i] = m.history[e + i];
+      steps_back<count>(m.x[0], y, m.seed[0], m.dx[0], n, h);
+    };
+    if (e >= 2) back(std::integral_constant<std::size_t, 2>{});
+    else back(std::integral_constant<std::size_t, 1>{});
+  }
+  std::copy_n(m.dx[0], n, dx);
+}
+// lines: end
+
 void size_of(session& s, std::size_t n, std::size_t steps) {
   generator g(34);
   const vector x = uniform(g, n, s.smoke ? 0.5 : 0, s.smoke ? 2 : 1), h(steps, 2 / static_cast<double>(steps));
@@ -101,9 +239,14 @@ void size_of(session& s, std::size_t n, std::size_t steps) {
   vector y(n), dx(n), other(n), sum(n);
   const std::span<double> y_out(y), dx_out(dx);
   space<double> memory(n, steps);
+  // only: simd
+  simd_space lanes_of_memory(n, steps);
+  // only: end
   const std::vector<candidate> all = {
       {"manual", [&] { manual(x.data(), n, steps, memory); }, [&] { manual_gradient(x.data(), dx.data(), n, steps, memory, other, sum); }},
       {"natural", [&] { solution(ebb::into(y_out), in, lengths); }, [&] { gradient(ebb::into(dx_out), in, lengths); }},
+      {"simd", [&] { simd(x.data(), y.data(), n, steps, lanes_of_memory); },
+       [&] { simd_gradient(x.data(), dx.data(), n, steps, lanes_of_memory); }},
   };
   std::vector<long double> exact_x(x.begin(), x.end()), want_y(n), want(n);
   if (n <= 100) {  // long double, and its differences

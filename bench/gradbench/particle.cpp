@@ -8,8 +8,10 @@
 #include "search.hpp"
 #include "session.hpp"
 
+// only: natural, duals
 #include <ebb/dual.hpp>
 #include <ebb/functional.hpp>
+// only: end
 
 namespace gradbench {
 namespace {
@@ -152,8 +154,12 @@ void size_of(session& s, double w) {
     const long double h = 1e-7L, exact = at;
     const std::vector<long double> want{(manual_value(exact + h) - manual_value(exact - h)) / (2 * h)};
     session::check("particle " + size + ", manual, slope", vector{manual_miss(at).slope}, want, 1e-9);
+    // only: duals
     session::check("particle " + size + ", duals, slope", vector{miss(ebb::dual<double>(at, 1.0), force_by_duals).tangent}, want, 1e-9);
+    // only: end
+    // only: natural
     session::check("particle " + size + ", natural, slope", vector{miss(ebb::dual<double>(at, 1.0), natural_force).tangent}, want, 1e-9);
+    // only: end
   }
   for (const candidate& c : all) {
     found = 0;

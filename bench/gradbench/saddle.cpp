@@ -7,8 +7,10 @@
 #include "search.hpp"
 #include "session.hpp"
 
+// only: natural, duals
 #include <ebb/dual.hpp>
 #include <ebb/functional.hpp>
+// only: end
 
 namespace gradbench {
 namespace {

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <span>
 #include <string>
@@ -94,13 +95,22 @@ class session {
     std::fflush(stdout);
   }
 
+  /// Reads what cost.sh prints: eval, candidate, lines, seconds.
+  void read_costs(const char* file) {
+    std::ifstream from(file);
+    for (cost c; from >> c.eval >> c.candidate >> c.lines >> c.seconds;) costs_.push_back(c);
+  }
+
   /// Prints the sums over the sizes since the last call, over those of the first candidate.
   void total(const char* eval) {
     for (const sums& t : totals_) {
       if (smoke) break;
       const sums& m = totals_[0];
-      std::printf("%-27s %-10s %12.1f %12.1f   %7.3f %7.3f %7.3f\n", eval, t.name, 1e6 * t.primal, 1e6 * t.derivative, over(t.primal, m.primal),
-                  t.derivative / m.derivative, (t.primal + t.derivative) / (m.primal + m.derivative));
+      const auto known = std::find_if(costs_.begin(), costs_.end(), [&](const cost& c) { return c.eval == eval && c.candidate == t.name; });
+      const cost c = known == costs_.end() ? cost{} : *known;
+      std::printf("%-27s %-10s %12.1f %12.1f   %7.3f %7.3f %7.3f %6s %8s\n", eval, t.name, 1e6 * t.primal, 1e6 * t.derivative,
+                  over(t.primal, m.primal), t.derivative / m.derivative, (t.primal + t.derivative) / (m.primal + m.derivative),
+                  c.lines.c_str(), c.seconds.c_str());
     }
     if (smoke) std::printf("%s: all values are right\n", eval);
     std::fflush(stdout);
@@ -108,8 +118,8 @@ class session {
   }
 
   static void print_head() {
-    std::printf("%-27s %-10s %12s %12s   %s\n", "eval, size", "candidate", "primal us", "deriv. us",
-                "primal, derivative, total over manual");
+    std::printf("%-27s %-10s %12s %12s   %7s %7s %7s %6s %8s\n%54s%s\n", "eval, size", "candidate", "primal us", "deriv. us", "primal",
+                "deriv.", "total", "lines", "compile", "", "over those of manual               seconds");
   }
 
  private:
@@ -117,7 +127,11 @@ class session {
     const char* name;
     double primal, derivative;
   };
+  struct cost {
+    std::string eval, candidate, lines, seconds;
+  };
   std::vector<sums> totals_;
+  std::vector<cost> costs_;
 
   static double over(double a, double b) { return b > 0 ? a / b : 0; }
   static double seconds(const std::function<void()>& f, std::size_t repeat) {

@@ -1,5 +1,6 @@
 // bench/suite/logistic.cpp — row d2: logistic regression on 1000 examples of 50 features: the loss and the gradient of its parameters.
 // SPDX-License-Identifier: BSL-1.0
+#include "../row_sums.hpp"
 #include "data.hpp"
 #include "rows.hpp"
 
@@ -18,24 +19,6 @@ constexpr auto gradient = ebb::value_and_grad<0, 1>([](auto w, auto b, auto x, a
   auto z = ebb::matmul(x, w) + b;
   return ebb::mean(ebb::log(1 + ebb::exp(z)) - t * z);
 });
-
-/// Lane i of the result is the sum of all lanes of x[i]: two registers at a time become one that holds half of each.
-template <int Half, class V, int... I>
-EBB_INLINE V pair_sums(V x, V y, std::integer_sequence<int, I...>) {
-  constexpr int n = static_cast<int>(sizeof...(I));
-  return __builtin_shufflevector(x, y, (I & Half ? I + n : I)...) +
-         __builtin_shufflevector(x, y, (I & Half ? (I ^ Half) + n : I ^ Half)...);
-}
-template <int Half, class T>
-EBB_INLINE simd::vector<T> row_sums(simd::vector<T>* x) {
-  if constexpr (Half == 0) return x[0];
-  else {
-    [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
-      ((x[I] = pair_sums<Half>(x[I], x[I + Half], std::make_integer_sequence<int, simd::count_of<T>>{})), ...);
-    }(std::make_integer_sequence<int, Half>{});
-    return row_sums<Half / 2, T>(x);
-  }
-}
 
 /// One pass over x: a block of rows is multiplied by w, and again by the gradient of z while it is in the first-level cache. w and its
 /// gradient stay in registers (of AVX-512).
@@ -68,7 +51,7 @@ template <class T>
       else
         for (int i = 0; i < count; ++i) multiply(i);
       lanes<T> z;
-      for (int p = 0; p < parts; ++p) z.part[p] = row_sums<width / 2, T>(product + p * width) + simd::all(b);
+      for (int p = 0; p < parts; ++p) z.part[p] = bench::row_sums<width / 2, T>(product + p * width) + simd::all(b);
       const lanes<T> target = lanes<T>::load(t + first, count), e = lane::exp(z), f = one + e;
       const lanes<bool> valid = lanes<bool>::first(count);
       loss = loss + lane::select(valid, lane::log(f) - target * z, lanes<T>::all(0));
