@@ -178,6 +178,83 @@ TEST_CASE("extrema and products of components have the same bits, also of NaN, i
   CHECK(is_split(rows_of(3, [](auto x) { return x - ebb::broadcast_to(ebb::emit_on<ebb::op::peak>({1, 2}, x), x.shape_number(), 2); })));
 }
 
+namespace {
+
+/// A product of m x k with k x n matrices; `batch` are axes of rows in front of both, none for rows of operand 0 by one matrix.
+struct product {
+  int m, k, n;
+  std::int64_t attr = 0;
+  bool shared = false;
+};
+constexpr std::size_t product_rows = 150;
+
+template <class T>
+graph graph_of(product p) {
+  return test::build([&](test::builder& b) {
+    const auto sides = [](int rows, int columns, bool turned) { return turned ? std::pair(columns, rows) : std::pair(rows, columns); };
+    const auto [m, k] = sides(p.m, p.k, p.attr & ebb::left_transposed);
+    const auto [l, n2] = sides(p.k, p.n, p.attr & ebb::right_transposed);
+    const auto x = p.shared ? b.in<T>({n, p.k}) : b.in<T>({n, m, k});
+    const auto y = p.shared ? b.in<T>({l, n2}) : b.in<T>({n, l, n2});
+    return b.returns(ebb::product_of(x, y, p.attr));
+  });
+}
+/// Numbers with zeros of both signs, products that underflow, infinities and NaN among them.
+template <class T>
+cells hard_numbers(std::size_t count, std::uint64_t seed) {
+  test::random_numbers random(seed);
+  constexpr T infinity = std::numeric_limits<T>::infinity(), least = std::numeric_limits<T>::min();
+  constexpr T hard[] = {T(0), T(-0.0), T(1), T(-1), least, -least, infinity, std::numeric_limits<T>::quiet_NaN()};
+  cells x;
+  for (std::size_t i = 0; i < count; ++i)
+    x.push(ebb::to_cell(random.below(5) == 0 ? hard[random.below(8)] : static_cast<T>(random.below(2001) - 1000) / T(7)));
+  return x;
+}
+template <class T>
+void check_product(product p) {
+  const graph g = graph_of<T>(p), simple = ebb::lower(ebb::prune(ebb::simplify(g))), u = ebb::unpack(simple, true);
+  CAPTURE(p.m, p.k, p.n, p.attr, p.shared, ebb::to_string(u));
+  REQUIRE(test::error_text(u) == "");
+  CHECK(how_many(u, ebb::kind::contract) == 0);
+  const auto volume = [](int a, int b, bool one) { return static_cast<std::size_t>(a * b) * (one ? 1 : product_rows); };
+  const ebb::vec<cells> arguments{hard_numbers<T>(p.shared ? product_rows * static_cast<std::size_t>(p.k) : volume(p.m, p.k, false), 1),
+                                  hard_numbers<T>(volume(p.k, p.n, p.shared), 2)};
+  const ebb::vec<std::size_t> symbols{std::size_t{product_rows}};
+  const auto of = [&](const graph& which) {
+    return test::without_nan_bits(ebb::dtype_of<T>, test::run_scalar(which, arguments, symbols)[0]);
+  };
+  CHECK(test::difference({of(u)}, {of(g)}) == "");
+}
+
+}  // namespace
+
+TEST_CASE("products of components have the same bits, in chains and in lanes, also where links underflow") {
+  for (const std::int64_t attr : {std::int64_t{0}, ebb::left_transposed, ebb::right_transposed, ebb::left_transposed | ebb::right_transposed})
+    for (const product p : {product{2, 2, 2, attr}, product{3, 3, 1, attr}, product{1, 5, 5, attr}, product{3, 1, 3, attr},
+                            product{1, 7, 1, attr}, product{4, 4, 3, attr}, product{1, 31, 1, attr}}) {
+      check_product<float>(p);
+      check_product<double>(p);
+    }
+  for (const std::int64_t attr : {std::int64_t{0}, ebb::right_transposed})
+    for (const product p : {product{1, 3, 3, attr, true}, product{1, 5, 1, attr, true}, product{1, 2, 7, attr, true},
+                            product{1, 32, 1, attr, true}, product{1, 1, 4, attr, true}}) {
+      check_product<float>(p);
+      check_product<double>(p);
+    }
+}
+
+TEST_CASE("products are split where the rows have small matrices, or short rows meet a small one") {
+  const auto split = [](product p) { return how_many(ebb::unpack(ebb::lower(graph_of<float>(p))), ebb::kind::contract) == 0; };
+  CHECK(split({3, 3, 1}));
+  CHECK(split({3, 3, 3}));
+  CHECK(split({1, 3, 3, 0, true}));
+  CHECK(split({1, 4, 1, 0, true}));
+  CHECK_FALSE(split({4, 4, 4}));           // its kernel has lanes along the batch
+  CHECK_FALSE(split({5, 5, 5}));           // too many links
+  CHECK_FALSE(split({1, 16, 1, 0, true}));  // 16 components would be turned
+  CHECK_FALSE(split({1, 16, 2, 0, true}));
+}
+
 TEST_CASE("random programs on components have the same bits") {
   int chosen = 0, split = 0, parts = 0, by_index = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {

@@ -136,6 +136,7 @@ struct op_info {
   bool stops = false;           // no gradient passes: its pull gives no operand one
   cell identity = 0;            // of a reduction or scan
   bool pairs = false;           // a reduction: whether `combine` is there
+  bool links = false;           // a product: whether `link` is there
   bool folds = false;           // kind own: whether `folded` is there
 
   shape (*infer)(symbols&, const shape* in, int count, const std::int64_t* attr) = nullptr;
@@ -144,6 +145,8 @@ struct op_info {
   void (*scalar)(const cell* in, cell* out) = nullptr;
   /// A reduction: the equation that combines two arrays as the reduction combines two elements; without `a`, -1, its identity and x.
   int (*combine)(graph&, int a, int x) = nullptr;
+  /// A product: the equation that adds the product of two elements to a chain, for arrays of elements.
+  int (*link)(graph&, int x, int y, int sum) = nullptr;
   /// Kind factor, where the op has the arithmetic itself: `in` has the extents x, `out` has n elements.
   void (*matrices)(const extent_list& x, int n, std::int64_t flags, const cell* in, cell* out) = nullptr;
   strided_copy (*copy)(const move_call&, int operand) = nullptr;  // kind move: where the elements of an operand go

@@ -41,6 +41,16 @@ struct refusal<101, Call> : Call {
 
 namespace ebb::inline EBB_ABI::op {
 
+/// x * y + z, a link of the chain that is an element of a product: see [note: order of a product]. Passes emit it where a product is
+/// computed by components.
+/// Dtype: bool is refused.   Saves: x, y.   Error: 0.5 ulp; 1 ulp of the larger of |x * y| and |z| if the target has no fma.
+struct multiply_add : elementwise<3> {
+  static constexpr std::string_view name = "multiply_add";
+  static constexpr domain accepts = domain::signed_number;
+  static constexpr auto value(auto x, auto y, auto z) { return lane::fma(x, y, z); }
+  static constexpr auto pull(auto g, auto x, auto y, auto, auto) { return grads(g * y, g * x, g); }
+};
+
 /// The matrix product of the last two axes; leading axes are batches, equal on both sides.
 /// Saves: x, y.   Error: a chain of fma, or 32 of them, see [note: order of a product].
 struct matmul : op_base {
@@ -62,6 +72,10 @@ struct matmul : op_base {
     r.e[last - 1] = s.find(x.e[tx ? last : last - 1]);
     r.e[last] = s.find(y.e[ty ? last - 1 : last]);
     return r;
+  }
+  template <class T>
+  static constexpr operand<T> linked(operand<T> x, operand<T> y, operand<T> sum) {
+    return emit_on<multiply_add>({}, x, y, sum);
   }
   static constexpr auto pull(auto g, auto x, auto y, auto out) {
     const std::int64_t attr = out.attribute(0);

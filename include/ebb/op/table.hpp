@@ -65,6 +65,10 @@ struct erased {
     else return x;
   }
 
+  static constexpr int link(graph& g, int x, int y, int sum) {
+    return Op::linked(operand<T>{&g, x}, operand<T>{&g, y}, operand<T>{&g, sum}).id;
+  }
+
   static constexpr void row(const cell* const* in, const std::size_t* length, cell* out, std::size_t count, const std::int64_t* attr) {
     vec<T> x[Op::arity];
     const T* given[Op::arity] = {};
@@ -151,6 +155,11 @@ constexpr op_info make_info() {
   if constexpr (Op::what == kind::reduce && requires(operand<T> x) { Op::combined(x, x); }) {
     i.pairs = true;
     i.combine = &functions::combine;
+  }
+  // A product of narrow floats adds in float: its links are none of its own dtype.
+  if constexpr (Op::what == kind::contract && std::is_floating_point_v<T> && requires(operand<T> x) { Op::linked(x, x, x); }) {
+    i.links = true;
+    i.link = &functions::link;
   }
   if constexpr (Op::what == kind::factor && requires { &Op::scratch; }) i.matrices = &functions::matrices;
   if constexpr (Op::what == kind::move) {

@@ -4,8 +4,9 @@
 // [note: clusters that are split]
 // A cluster is split if these counts say that this costs less; nothing is measured. For each row, in steps of 16 lanes:
 //   saved   an elementwise equation: its empty lanes, if something cuts the short axes (a sum, a broadcast, an index); 8 times that for a
-//           heavy op.  A move: 3.  A reduction along a short axis: 4.
-//   spent   0.6 for each component of an array that is turned
+//           heavy op.  A move: 3.  A reduction along a short axis: 4.  A product: 75, or 13 for 4 x 4 by 4 x 4; with one matrix for all
+//           rows 4.5 (a vector), 10 (fewer than 4 links), or 6.
+//   spent   0.6 for each component of an array that is turned.  1/16 for each link of a product
 // An array that several clusters read costs one of them that, but each cluster with a maximum or the like: such a one is often alone.
 // An array with fewer leading axes than others of its cluster counts 1/32, such as [n, 3] beside [n, k, 3].
 // A cluster without leading axes runs once. It is split only if it has moves. Saved: 4 for each move or sum. Spent: for each further
@@ -29,6 +30,37 @@ struct component_form {
     return f;
   }
   constexpr bool operator==(const component_form&) const = default;
+};
+
+/// A product by components: each row has its own matrices, or its row of operand 0 and one matrix for all rows, operand 1.
+struct product_form {
+  static constexpr int most = 64;  // links for each row
+  int m = 1, k = 0, n = 0;
+  bool tx = false, ty = false, lanes = false, shared = false;
+
+  EBB_COLD_CTOR constexpr product_form(const graph& g, int y, int lead) {
+    const equation& e = g.eq.data()[y];
+    const shape r = g.syms.find(g.shape_of(y)), x = g.syms.find(g.shape_of(g.operand(y, 0)));
+    tx = e.attr[0] & left_transposed, ty = e.attr[0] & right_transposed, lanes = e.attr[0] & in_lanes;
+    shared = lead == r.rank - 1;
+    if (!shared) m = r.e[r.rank - 2];
+    k = x.e[r.rank - (tx ? 2 : 1)];
+    n = r.e[r.rank - 1];
+  }
+  /// The steps that the kernel of products takes for a row, in hundredths.
+  constexpr int steps() const {
+    if (shared) return lanes ? 450 : k < 4 ? 1000 : 600;
+    return m == 4 && k == 4 && n == 4 ? 1300 : 7500;
+  }
+  /// The element of operand 0, and of operand 1, that is factor p of element c of the result.
+  constexpr int left(int c, int p) const {
+    const int batch = c / (m * n), i = c / n % m;
+    return tx ? (batch * k + p) * m + i : (batch * m + i) * k + p;
+  }
+  constexpr int right(int c, int p) const {
+    const int batch = c / (m * n), j = c % n;
+    return ty ? (batch * n + j) * k + p : (batch * k + p) * n + j;
+  }
 };
 
 /// Finds the equations that run by parts, and their clusters. It uses plain pointers, as graph::add does, since it runs for every program.
@@ -102,8 +134,16 @@ class component_clusters {
           if (packed_axis(e.attr[0], a) != a) return false;
         return true;
       }
+      case kind::contract: return is_small_product(k);
       default: return false;
     }
+  }
+  /// Whether all matrices of product k are components of rows, or operand 1 is one matrix for all rows, and few links make an element.
+  EBB_COLD constexpr bool is_small_product(int k) const {
+    const int lead = form(k).lead, rank = shape_of(k).rank, x = g_.operand(k, 0), y = g_.operand(k, 1);
+    if (!g_.op(k).links || lead == 0 || !same_lead(x, k) || form(x).count == 0) return false;
+    const bool own = lead <= rank - 2 && same_lead(y, k), shared = lead == 1 && rank == 2 && form(y).lead == 0;
+    return (own || shared) && form(k).count * product_form(g_, k, lead).k <= product_form::most;
   }
 
   /// Joins k's cluster with those of its operands with several components.
@@ -182,6 +222,14 @@ class component_clusters {
         a.cut = true;
         a.saved += a.weighed(f, 400);
         break;
+      case kind::contract: {
+        const product_form p(g_, k, f.lead);
+        a.cut = true;
+        a.parts += f.count * (p.k - 1);
+        a.saved += a.weighed(f, p.steps());
+        a.spent += a.weighed(f, 6 * f.count * p.k);
+        break;
+      }
       case kind::move:
         a.moves = true;
         if (!whole) a.saved += a.weighed(f, f.lead > 0 ? 300 : 400);

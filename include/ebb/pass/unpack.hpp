@@ -145,6 +145,7 @@ class unpacker {
         if (clusters_.is_of_lead(k)) parts = split_by_component(k);
         else parts = split_reduction(k);
         break;
+      case kind::contract: parts = split_product(k); break;
       default: parts = split_move(k);
     }
     parts_[k] = static_cast<vec<int>&&>(parts);
@@ -180,6 +181,36 @@ class unpacker {
     }
     return parts;
   }
+  /// The lanes of [note: logical reduction tree] in their order, as far as they have elements, and 0.
+  constexpr int fold(vec<int>& lane, int zero, auto&& combine) {
+    const int length = lane.size();
+    for (int half = logical_lanes / 2; half > 0; half /= 2)
+      for (int l = 0; l < half && l + half < length; ++l) lane[l] = combine(lane[l], lane[l + half]);
+    return zero < 0 ? lane[0] : combine(lane[0], zero);
+  }
+  /// Each element is its chain, or its lanes: see [note: order of a product].
+  EBB_COLD constexpr vec<int> split_product(int k) {
+    const equation& e = g_.eq[k];
+    const product_form f(g_, k, lead(k));
+    const int zero = e.op->kit->literal(r_, rows(k), 0);
+    vec<int> parts;
+    for (int c = 0; c < count(k); ++c) {
+      vec<int> lane;
+      int sum = zero;
+      for (int p = 0; p < f.k; ++p) {
+        const int x = part(g_.operand(k, 0), f.left(c, p)), y = right_part(k, f.right(c, p));
+        sum = e.op->link(r_, x, y, f.lanes ? zero : sum);
+        if (f.lanes) lane.push(sum);
+      }
+      parts.push(f.lanes ? fold(lane, zero, [&](int a, int b) { return e.op->kit->add(r_, a, b); }) : sum);
+    }
+    return parts;
+  }
+  /// Element i of operand 1 of product k: of each row, or of the one matrix that all rows share.
+  constexpr int right_part(int k, int i) {
+    const int y = g_.operand(k, 1), shape = rows(k);
+    return lead(y) == lead(k) ? part(y, i) : g_.op(k).kit->broadcast(r_, part(y, i), shape, axis_run(0, lead(k)));
+  }
   /// See [note: components] for the order.
   constexpr vec<int> split_reduction(int k) {
     const equation& e = g_.eq[k];
@@ -200,9 +231,7 @@ class unpacker {
       } else if (length > 0) {
         vec<int> lane;
         for (int i = 0; i < length; ++i) lane.push(sums ? element(i) : combine(-1, element(i)));
-        for (int half = logical_lanes / 2; half > 0; half /= 2)
-          for (int l = 0; l < half && l + half < length; ++l) lane[l] = combine(lane[l], lane[l + half]);
-        all = sums ? combine(lane[0], zero) : lane[0];
+        all = fold(lane, zero, combine);
       }
       parts.push(all < 0 ? e.op->kit->constant(r_, rows(k), e.op->identity) : all);
     }
