@@ -210,8 +210,7 @@ class component_clusters {
     const component_form f = form(k);
     ++a.equations;
     a.parts += f.count;
-    whole = whole && f.count > 1;
-    if (whole) a.turn(f);
+    if (whole && f.count > 1) a.turn(f);
     switch (e.op->what) {
       case kind::elementwise:
         if (f.lead > 0) a.lanes += a.weighed(f, f.count % 16 == 0 ? 0 : (e.op->heavy ? 800 : 100) * (16 - f.count % 16) / 16);
