@@ -117,6 +117,38 @@ TEST_CASE("blocks of rows have the bits of few rows") {
   check_rows(gradients, x, ebb::tensor<double, 3>{0.5, -2.0, 0.25});
 }
 
+namespace {
+
+constexpr auto misses = [](auto r, auto p, auto q) {
+  return ebb::map([](auto a, auto b, auto c) { return ebb::sum(ebb::square(ebb::matmul(a, b) - c)); }, r, p, q);
+};
+constexpr auto fit = [](auto r, auto p, auto q) {
+  return ebb::value_and_grad<0, 1>([](auto a, auto b, auto c) { return ebb::sum(misses(a, b, c)); })(r, p, q);
+};
+
+}  // namespace
+
+TEST_CASE("a loss and the gradients of its rows run on blocks of rows: the sum is a loop of its own, with the same bits") {
+  using matrices = ebb::tensor<double, dyn, 3, 3>;
+  STATIC_REQUIRE(runs_in_blocks<matrices, points, points>(fit));
+  matrices r(many);
+  points p(many), q(many);
+  for (double* x : {r.mutable_data(), p.mutable_data(), q.mutable_data()}) {
+    const std::size_t size = many * (x == r.data() ? 9 : 3);
+    for (std::size_t i = 0; i < size; ++i) x[i] = static_cast<double>((i * 2654435761u) % 2001) / 1000 - 1;
+  }
+  const auto [value, dr, dp] = ebb::compile(fit)(r, p, q);
+  CHECK(value == ebb::sum(ebb::compile(misses)(r, p, q)));
+  for (std::size_t first = 0; first < many; first += few) {
+    const std::size_t count = std::min(few, many - first);
+    matrices some(count);
+    std::memcpy(some.mutable_data(), r.data() + first * 9, count * 9 * sizeof(double));
+    const auto [v, gr, gp] = ebb::compile(fit)(some, rows(p, first, count), rows(q, first, count));
+    REQUIRE(std::memcmp(gr.data(), dr.data() + first * 9, count * 9 * sizeof(double)) == 0);
+    REQUIRE(std::memcmp(gp.data(), dp.data() + first * 3, count * 3 * sizeof(double)) == 0);
+  }
+}
+
 TEST_CASE("programs that do not keep rows apart have no blocks") {
   CHECK_FALSE(runs_in_blocks<matrix>([](auto x) { return ebb::softmax<0>(x * x); }));
   CHECK_FALSE(runs_in_blocks<matrix>([](auto x) { return ebb::softmax<1>(x) - ebb::mean<0>(x); }));

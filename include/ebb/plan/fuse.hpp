@@ -9,6 +9,11 @@
 // Loops have even levels, and numbers (spaces of one element) the odd ones between: so a loop that reads a number computed from a reduction
 // is in the same group as one that reads the reduction itself. Numbers computed from arguments alone are at level -1, before all loops.
 // Numbers that no loop reads, directly or through other numbers, are one group at the end.
+//
+// [note: sums apart]
+// A loss is the sum of all rows, and a loop that adds them all cannot run on blocks of rows. So if arrays that it writes as well would then
+// stay in the cache, such a sum is a loop of its own, and what it adds is written to memory: the value of a loss over points is read again,
+// but their gradients are turned in the cache. make_plan compares both plans.
 #pragma once
 
 #include "readers.hpp"
@@ -53,6 +58,12 @@ constexpr bool grouping::is_shown_apart(const graph& g, int k) const {
 
 constexpr bool is_source(kind what) { return what == kind::input || what == kind::literal || what == kind::index; }
 constexpr bool is_source(const graph& g, int k) { return is_source(g.op(k).what); }
+/// Whether k reduces all elements of an array with any number of rows.
+constexpr bool reduces_all_rows(const graph& g, int k) {
+  if (g.op(k).what != kind::reduce || g.eq[k].attr[0] != 0) return false;
+  const shape& x = g.shape_of(g.operand(k, 0));
+  return x.rank > 0 && g.eq[k].attr[1] == x.rank && g.syms.find(x.e[0]) < 0;
+}
 /// The number of the shape that an equation is computed over.
 constexpr int iteration_shape(const graph& g, int k) {
   return g.op(k).what == kind::reduce ? g.eq[g.operand(k, 0)].shape : g.eq[k].shape;
@@ -80,9 +91,9 @@ constexpr bool find_strides(const graph& g, const grouping& r, int y, plan_view&
 
 class fuser {
  public:
-  /// Moves that are `copied` are no views.
-  EBB_COLD_CTOR constexpr explicit fuser(const graph& g, vec<char> copied = {})
-      : g_(g), level_(g.size(), 0), read_(g, static_cast<vec<char>&&>(copied)) {
+  /// Moves that are `copied` are no views. sums_apart: see [note: sums apart].
+  EBB_COLD_CTOR constexpr explicit fuser(const graph& g, bool sums_apart, vec<char> copied = {})
+      : g_(g), sums_apart_(sums_apart), level_(g.size(), 0), read_(g, static_cast<vec<char>&&>(copied)) {
     r_.of = vec<int>(g.size(), -1);
     r_.stored = vec<char>(g.size(), 0);
     r_.part = vec<array_part>(g.size(), array_part{});
@@ -199,6 +210,7 @@ class fuser {
                                                                            : level_after(i, number);
       if (l > level) level = l;
     }
+    if (sums_apart_ && reduces_all_rows(g_, k) && r_.of[in[0]] >= 0) level += 2;
     level_.data()[k] = level;
     if (!read_.is_late(k)) return join_fused(k, level);
     late_.push(k);
@@ -289,6 +301,7 @@ class fuser {
   }
 
   const graph& g_;
+  bool sums_apart_;
   vec<int> level_;
   array_readers read_;
   vec<int> late_;
@@ -327,11 +340,11 @@ EBB_COLD constexpr vec<char> read_too_often(const graph& g, const grouping& r) {
 
 }  // namespace detail
 
-EBB_COLD constexpr grouping fuse(const graph& g) {
-  grouping r = detail::fuser(g).take();
+EBB_COLD constexpr grouping fuse(const graph& g, bool sums_apart = false) {
+  grouping r = detail::fuser(g, sums_apart).take();
   vec<char> copied = detail::read_too_often(g, r);
   if (copied.empty()) return r;
-  return detail::fuser(g, static_cast<vec<char>&&>(copied)).take();
+  return detail::fuser(g, sums_apart, static_cast<vec<char>&&>(copied)).take();
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -20,8 +20,8 @@ namespace detail {
 
 class planner {
  public:
-  EBB_COLD_CTOR constexpr explicit planner(const graph& g)
-      : g_(g), fused_(fuse(g)), buffer_(g.size(), -1), stamp_(g.size(), -1) {
+  EBB_COLD_CTOR constexpr explicit planner(const graph& g, bool sums_apart = false)
+      : g_(g), fused_(fuse(g, sums_apart)), buffer_(g.size(), -1), stamp_(g.size(), -1) {
     at_ = vec<slot>(g.size(), slot{});
     p_.group_of = vec<int>(g.size(), -1);
     assign_results();
@@ -388,6 +388,14 @@ class planner {
 
 }  // namespace detail
 
-constexpr plan make_plan(const graph& g) { return detail::planner(g).take(); }
+EBB_COLD constexpr plan make_plan(const graph& g) {
+  plan p = detail::planner(g).take();
+  if (!detail::sums_beside_stores(g, p)) return p;
+  const std::int64_t outside = detail::volume_outside_blocks(g, p);
+  if (outside == 0) return p;
+  plan apart = detail::planner(g, true).take();
+  if (detail::volume_outside_blocks(g, apart) < outside) return apart;
+  return p;
+}
 
 }  // namespace ebb::inline EBB_ABI
