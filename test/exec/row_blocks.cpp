@@ -3,6 +3,8 @@
 // covers: plan/rows.hpp plan/repeats.hpp
 #include <ebb/functional.hpp>
 #include <ebb/plan/print.hpp>
+#include <ebb/shapes/scatter.hpp>
+#include <ebb/shapes/segment.hpp>
 
 #include "../catch.hpp"
 #include "../same_bits.hpp"
@@ -147,6 +149,61 @@ TEST_CASE("a loss and the gradients of its rows run on blocks of rows: the sum i
     REQUIRE(std::memcmp(gr.data(), dr.data() + first * 9, count * 9 * sizeof(double)) == 0);
     REQUIRE(std::memcmp(gp.data(), dp.data() + first * 3, count * 3 * sizeof(double)) == 0);
   }
+}
+
+namespace {
+
+using places = ebb::tensor<std::int32_t, dyn>;
+constexpr std::size_t targets = 700;
+
+/// A program that computes rows and adds them by index, against the same in two calls, of which the second has one step.
+template <class Add>
+void check_scatter(const points& x, const places& at, Add add) {
+  constexpr auto whole = [](auto p, auto i, auto to) { return Add{}(ebb::map(norm, p), i, to); };
+  static_assert(runs_in_blocks<points, places, points>(whole));
+  points to(targets);
+  fill(to, 7);
+  CHECK(test::same_bits(ebb::compile(whole)(x, at, to), ebb::compile(add)(ebb::compile(norms)(x), at, to)));
+}
+
+}  // namespace
+
+TEST_CASE("rows that are added by index are added block by block, in the order of all rows") {
+  points x(many);
+  places at(many);
+  fill(x, 1);
+  for (std::size_t i = 0; i < many; ++i) at.mutable_data()[i] = static_cast<std::int32_t>(i * 7919 % (targets - 3));
+  check_scatter(x, at, [](auto r, auto i, auto to) { return ebb::segment_sum(r, i, to); });
+  check_scatter(x, at, [](auto r, auto i, auto to) { return ebb::segment_max(r, i, to); });
+  check_scatter(x, at, [](auto r, auto i, auto to) { return ebb::index_add<0>(to, i, r); });
+  check_scatter(x, at, [](auto r, auto i, auto to) { return ebb::index_copy<0>(to, i, r); });
+
+  constexpr auto stretched = [](auto p, auto i, auto j) {
+    return ebb::grad<0>([](auto q, auto a, auto b) {
+      return ebb::sum(ebb::map([](auto u, auto v) { return ebb::sqrt(ebb::sum(ebb::square(u - v))); }, ebb::take<0>(q, a), ebb::take<0>(q, b)));
+    })(p, i, j);
+  };
+  STATIC_REQUIRE(runs_in_blocks<points, places, places>(stretched));
+  points ends(targets);
+  for (std::size_t i = 0; i < ends.size(); ++i) ends.mutable_data()[i] = static_cast<double>(i * 2654435761u % 100003) / 1000;
+  places other(many);
+  for (std::size_t i = 0; i < many; ++i) other.mutable_data()[i] = static_cast<std::int32_t>((static_cast<std::size_t>(at.data()[i]) + 1 + i % 11) % targets);
+  const points g = ebb::compile(stretched)(ends, at, other);
+  std::vector<double> known(targets * 3), second(targets * 3);  // the sums of each end, which are added then
+  for (std::size_t i = 0; i < many; ++i) {
+    const auto a = static_cast<std::size_t>(at.data()[i]), b = static_cast<std::size_t>(other.data()[i]);
+    const double *const u = ends.data() + 3 * a, *const v = ends.data() + 3 * b;
+    const double d[] = {u[0] - v[0], u[1] - v[1], u[2] - v[2]};
+    const double r = std::sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+    for (std::size_t c = 0; c < 3; ++c) {
+      known[3 * a + c] += d[c] / r;
+      second[3 * b + c] -= d[c] / r;
+    }
+  }
+  for (std::size_t i = 0; i < known.size(); ++i) CHECK(g.data()[i] == Approx(known[i] + second[i]).margin(1e-11));
+
+  at.mutable_data()[many - 1] = targets;
+  REQUIRE_THROWS_WITH(ebb::compile(stretched)(ends, at, other), Catch::Contains("700") && Catch::Contains("9000"));
 }
 
 TEST_CASE("programs that do not keep rows apart have no blocks") {

@@ -186,6 +186,8 @@ EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position b
       c.rows = block.rows;
       c.axis_of_rows = axis;
     }
+  if constexpr (e.op->what == kind::scatter)
+    if constexpr (axis_of_rows<P>(e.shape) < 0) c.continues = call.continues;
   constexpr op_kernels::whole_function run = e.op->kernels.whole;
   if constexpr (has_views<P, S>) {
     constexpr int arrays = count_of_strided(s);

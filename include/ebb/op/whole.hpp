@@ -38,6 +38,7 @@ struct whole_call {
   // Of a block of rows, for errors: the first row, the number of all rows, and the axis of rows of operand 0. 0 rows: these are all.
   std::size_t first_row = 0, rows = 0;
   int axis_of_rows = 0;
+  bool continues = false;  // of a scatter: `out` has the rows that earlier blocks have added
 };
 
 namespace detail {
@@ -138,9 +139,11 @@ void scatter_whole(const whole_call& c) {
   const int own = static_cast<int>(c.attr[0]);
   const std::size_t row = c.result.volume(own + 1, c.result.rank);
   if (c.result.volume() == 0) return;
-  if constexpr (writing_scatter<Op>) std::memcpy(c.out, c.in[2], c.result.volume() * sizeof(T));
-  else if constexpr (combining_scatter<Op, T>) std::fill_n(static_cast<T*>(c.out), c.result.volume(), from_cell<T>(c.op->identity));
-  else std::memset(c.out, 0, c.result.volume() * sizeof(T));
+  if (!c.continues) {
+    if constexpr (writing_scatter<Op>) std::memcpy(c.out, c.in[2], c.result.volume() * sizeof(T));
+    else if constexpr (combining_scatter<Op, T>) std::fill_n(static_cast<T*>(c.out), c.result.volume(), from_cell<T>(c.op->identity));
+    else std::memset(c.out, 0, c.result.volume() * sizeof(T));
+  }
   const auto add = [&](const T* from, const auto& list) {
     T* const to = static_cast<T*>(c.out);
     if constexpr (writing_scatter<Op>) kernel::write_rows(to, from, list, row * sizeof(T));

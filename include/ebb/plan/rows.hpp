@@ -6,8 +6,9 @@
 // again. So the steps that compute rows run on blocks of rows, so short that the temporaries stay in the second-level cache: the memory of
 // a call does not depend on n. In a block, the value of the symbol n is the block's number of rows, and arguments and results begin at the
 // block's first row. Steps have turns:
-//   odd turns    steps that keep rows apart: no product, move, gather or scatter across them. Also steps that reduce rows
-//                to an array whose elements are chains, such as the sum of [n, k] over n: the chains continue from block to block.
+//   odd turns    steps that keep rows apart: no product, move or gather across them. Also steps that reduce rows
+//                to an array whose elements are chains, such as the sum of [n, k] over n, or a scatter: the chains continue from block to
+//                block.
 //   even turns   steps that read no rows, that read such a sum, or that reduce rows in another way: all of their rows must be in memory
 // The steps of an odd turn are a run of blocks: the first turn if it pays, and later ones that pay and have a product for each row, since
 // the operands of products are large. The gradient of a mixture of Gaussians has two: its forward and its backward.
@@ -161,7 +162,8 @@ class row_planner {
     for (int i : g_.operands(k)) rows_in = rows_in || axis(i) >= 0;
     if (own < 0) {
       if (!rows_in) return way::elsewhere;
-      return e.op->what == kind::reduce && e.attr[1] < g_.shape_of(x).rank ? way::chained : way::across;
+      const bool chains = (e.op->what == kind::reduce && e.attr[1] < g_.shape_of(x).rank) || is_scatter_of_rows(k);
+      return chains ? way::chained : way::across;
     }
     const int last = g_.shape_of(k).rank - 1;
     const auto apart_if = [](bool kept) { return kept ? way::apart : way::across; };
@@ -182,6 +184,15 @@ class row_planner {
       case kind::own: return apart_if(is_box(*e.op) && keeps_boxes(k, own));
       default: return way::across;
     }
+  }
+
+  /// Whether k adds the rows of a block, one after the other, to an array that all blocks share.
+  constexpr bool is_scatter_of_rows(int k) const {
+    if (g_.op(k).what != kind::scatter || axis(g_.operand(k, 1)) != 0 || g_.eq[k].attr[0] != 0) return false;
+    for (int j = 2; j < g_.eq[k].count; ++j)
+      if (axis(g_.operand(k, j)) >= 0) return false;
+    const int added = g_.operand(k, 0);
+    return axis(added) == (g_.eq[k].attr[1] ? g_.shape_of(added).rank - g_.shape_of(g_.operand(k, 1)).rank : 0);
   }
 
   /// Whether k is the product of each row with a matrix that all rows share, in lanes: that packs no operand, so blocks of rows take as
