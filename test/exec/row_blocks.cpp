@@ -180,14 +180,16 @@ TEST_CASE("rows that are added by index are added block by block, in the order o
 
   constexpr auto stretched = [](auto p, auto i, auto j) {
     return ebb::grad<0>([](auto q, auto a, auto b) {
-      return ebb::sum(ebb::map([](auto u, auto v) { return ebb::sqrt(ebb::sum(ebb::square(u - v))); }, ebb::take<0>(q, a), ebb::take<0>(q, b)));
+      const auto distance = [](auto u, auto v) { return ebb::sqrt(ebb::sum(ebb::square(u - v))); };
+      return ebb::sum(ebb::map(distance, ebb::take<0>(q, a), ebb::take<0>(q, b)));
     })(p, i, j);
   };
   STATIC_REQUIRE(runs_in_blocks<points, places, places>(stretched));
   points ends(targets);
   for (std::size_t i = 0; i < ends.size(); ++i) ends.mutable_data()[i] = static_cast<double>(i * 2654435761u % 100003) / 1000;
   places other(many);
-  for (std::size_t i = 0; i < many; ++i) other.mutable_data()[i] = static_cast<std::int32_t>((static_cast<std::size_t>(at.data()[i]) + 1 + i % 11) % targets);
+  for (std::size_t i = 0; i < many; ++i)
+    other.mutable_data()[i] = static_cast<std::int32_t>((static_cast<std::size_t>(at.data()[i]) + 1 + i % 11) % targets);
   const points g = ebb::compile(stretched)(ends, at, other);
   std::vector<double> known(targets * 3), second(targets * 3);  // the sums of each end, which are added then
   for (std::size_t i = 0; i < many; ++i) {

@@ -98,6 +98,7 @@ graph rows_of(int columns, auto&& f) {
   return test::build([&](test::builder& b) { return b.returns(f(b.in({n, columns}))); });
 }
 constexpr auto sum_of_squares = [](auto x) { return ebb::sum_over(x * x, 2); };
+constexpr auto column = [](auto x) { return ebb::slice_as(x, {1, 0}, x.g->intern(ebb::with_extent(x.extents(), 1, 1))); };
 bool is_split(const graph& g) { return ebb::to_string(ebb::unpack(g)) != ebb::to_string(g); }
 
 }  // namespace
@@ -109,6 +110,16 @@ TEST_CASE("clusters are split where that costs less") {
   CHECK_FALSE(is_split(rows_of(3, [](auto x) { return x * x + x; })));  // one loop over all elements
   CHECK_FALSE(is_split(rows_of(3, [](auto x) { return ebb::sum_over(x, 1); })));  // rows are added, not columns
   CHECK_FALSE(is_split(rows_of(3, [](auto x) { return ebb::slice_as(x, {1, 0}, x.g->intern(ebb::with_extent(x.extents(), 1, 2))); })));
+  CHECK_FALSE(is_split(rows_of(3, column)));
+}
+
+TEST_CASE("a column of an array that is turned for others is one of its components") {
+  const graph u = ebb::unpack(ebb::lower(test::build([&](test::builder& b) {
+    const auto x = b.in({n, 3});
+    const auto first = column(x);
+    return b.returns(ebb::reshape_to(first, b.g.intern(b.in({n}).extents())) * sum_of_squares(x));
+  })));
+  CHECK(how_many(u, ebb::kind::move) == 1 + 3);  // x is turned and cut into three
 }
 
 TEST_CASE("a reduction of leading axes is split where the last of them stays") {

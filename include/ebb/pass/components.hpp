@@ -242,6 +242,17 @@ class component_clusters {
       a.split = all || ((a.lead > 0 || a.moves) && a.saved + (a.cut ? a.lanes : 0) > a.spent && a.parts <= most);
       any_ = any_ || a.split;
     }
+    if (any_) split_columns();
+  }
+  /// A column, such as p[0], is split if the array that it is taken from is turned anyway.
+  EBB_COLD constexpr void split_columns() {
+    vec<char> turned(g_.size(), 0);
+    for (int k = 0; k < g_.size(); ++k)
+      if (is_split(k))
+        for (int i : g_.operands(k)) turned[i] = 1;
+    for (int k = 0; k < g_.size(); ++k)
+      if (cluster_[k] >= 0 && g_.op(k).what == kind::move && form(k).count == 1 && turned[g_.operand(k, 0)])
+        if (account& a = accounts_[cluster_[k]]; a.equations == 1) a.split = true;
   }
 
   const graph& g_;
