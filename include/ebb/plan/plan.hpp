@@ -390,8 +390,7 @@ class planner {
 
 EBB_COLD constexpr plan make_plan(const graph& g) {
   plan p = detail::planner(g).take();
-  if (!detail::sums_beside_stores(g, p)) return p;
-  const std::int64_t outside = detail::volume_outside_blocks(g, p);
+  const std::int64_t outside = detail::sums_beside_stores(g, p) ? detail::volume_outside_blocks(g, p) : 0;
   if (outside == 0) return p;
   plan apart = detail::planner(g, true).take();
   if (detail::volume_outside_blocks(g, apart) < outside) return apart;
