@@ -426,9 +426,9 @@ void size_of(session& s, std::size_t n, std::size_t m, std::size_t p) {
           const int* const first = columns.data() + rows[i];
           const auto at = std::find(first, first + (i < 2 * p ? 15 : 1), static_cast<int>(pattern.column[k]));
           to[static_cast<std::size_t>(at - columns.data())] = elements[k];
-    // only: end
         }
     }
+    // only: end
     if (rows != want_rows || columns != want_columns) {
       std::printf("WRONG: ba %s, %s, places\n", size.c_str(), c.name);
       std::exit(1);

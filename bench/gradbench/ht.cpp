@@ -595,8 +595,8 @@ void size_of(session& s, std::size_t n, std::size_t c, bool has_triangles) {
   const auto natural_primal = [&] {
     if (us) complicated(ebb::into(errors_out), pose, in_triangles, relative, inverse, parents, weights, base, points, triangles);
     else simple(ebb::into(errors_out), pose, relative, inverse, parents, weights, base, points, which);
-  // only: end
   };
+  // only: end
   const std::vector<candidate> all = {
       {"manual", [&] { manual(p, p.pose.data(), us, out.data()); },
        [&] { manual_jacobian(p, p.pose.data(), us, columns.data(), at, by); }},
@@ -670,8 +670,8 @@ void size_of(session& s, std::size_t n, std::size_t c, bool has_triangles) {
       const std::vector<std::size_t> row = pattern.row();
       for (std::size_t k = 0; k < elements.size(); ++k) got[pattern.column[k] * rows + row[k]] = elements[k];
       if (us) columns_of(by_us, 2, rows, got);
-    // only: end
     }
+    // only: end
     // only: shaped
     if (e.name == std::string("shaped")) {
       got.clear();
@@ -680,8 +680,8 @@ void size_of(session& s, std::size_t n, std::size_t c, bool has_triangles) {
         columns_of(vector(by_angles.begin() + static_cast<std::ptrdiff_t>(4 * f * rows),
                           by_angles.begin() + static_cast<std::ptrdiff_t>(4 * (f + 1) * rows)), 4, rows, got);
       if (us) columns_of(by_us, 2, rows, got);
-    // only: end
     }
+    // only: end
     session::check("ht " + size + ", " + e.name + ", errors", out, want_out, 1e-11);
     session::check("ht " + size + ", " + e.name + ", Jacobian", got, want);
   }

@@ -339,8 +339,8 @@ template <class... S>
 void to_structs(const vector& from, S&... to) {
   std::size_t next = 0;
   ebb::each_leaf([&](auto& a) { for (std::size_t u = 0; u < bits; ++u) a.at(u) = from[next++]; }, std::tie(to...));
-// only: end
 }
+// only: end
 
 template <std::size_t Layers>
 void size_of(session& s, std::size_t c) {
@@ -400,8 +400,8 @@ void size_of(session& s, std::size_t c) {
     if (e.name == std::string("natural")) {
       d.clear();
       ebb::each_leaf([&](const auto& a) { for (std::size_t u = 0; u < bits; ++u) d.push_back(a(u)); }, std::tie(d_layers, d_more));
-    // only: end
     }
+    // only: end
     s.check("lstm " + size + ", " + e.name + ", loss", vector{y}, std::vector<long double>{exact_loss}, 1e-11);
     s.check("lstm " + size + ", " + e.name + ", gradient", d, want, 1e-9);
   }

@@ -44,6 +44,8 @@ b double 1000
 d2 float 1000
 d2 double 1000
 e float 32
+f float 10
+f double 10
 e double 32
 cheap float 4096
 cheap double 4096

@@ -1,7 +1,7 @@
 // bench/suite/main.cpp — value and gradient by ebb, by hand-written SIMD and by plain loops, in the same run.
 // SPDX-License-Identifier: BSL-1.0
 //
-//   bench.suite [--smoke] [row]                              checks and times all rows, or one: a, b, c1, c1-relaxed, c2, c2-relaxed, d2, e, cheap...
+//   bench.suite [--smoke] [row]                              checks and times all rows, or one: a, b, c1, c1-relaxed, c2, e, f, f-sums, cheap...
 //   bench.suite --count row type n candidate calls           runs ebb, hand or plain that often, for a tool that counts instructions
 //
 // The reference ("hand") is fused by hand and uses ebb's registers and vector functions: ebb/hand shows the cost of going from a lambda to
@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
   suite::gaussian(s);
   suite::logistic(s);
   suite::mlp(s);
+  suite::product(s);
   suite::streams(s);
   suite::calls(s);
   if (s.failures) std::printf("%d results are wrong\n", s.failures);

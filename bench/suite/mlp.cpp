@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "data.hpp"
 #include "rows.hpp"
+#include "tile.hpp"
 
 #include <ebb/ebb.hpp>
 
@@ -10,31 +11,12 @@ namespace {
 
 using ebb::fold_halves, ebb::into, ebb::lane_count, ebb::lanes;
 namespace lane = ebb::lane;
-namespace simd = ebb::simd;
 
 constexpr int batch = 32, inputs = 64, hidden = 128, classes = 10;
 
 constexpr auto gradient = ebb::value_and_grad<0, 1, 2, 3>([](auto w1, auto b1, auto w2, auto b2, auto x, auto label) {
   return ebb::cross_entropy(ebb::matmul(ebb::tanh(ebb::matmul(x, w1) + b1), w2) + b2, label);
 });
-
-/// A tile of R rows and C registers of a product: starts with from(r, c) and ends with to(r, c, register). Element (r, p) of the left
-/// factor is a[r * a_row + p * a_step]; rows of the right factor are b_row apart.
-template <int R, int C, class T>
-EBB_INLINE void tile(int depth, const T* a, int a_row, int a_step, const T* b, int b_row, auto from, auto to) {
-  using V = simd::vector<T>;
-  constexpr int width = simd::count_of<T>;
-  [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
-    V acc[] = {from(I / C, I % C)...};
-    for (int p = 0; p < depth; ++p, a += a_step, b += b_row) {
-      [&]<int... J>(std::integer_sequence<int, J...>) EBB_LAMBDA {
-        const V right[] = {simd::load(b + J * width)...};
-        ((acc[I] = simd::fma(simd::all(a[I / C * a_row]), right[I % C], acc[I])), ...);
-      }(std::make_integer_sequence<int, C>{});
-    }
-    (to(I / C, I % C, acc[I]), ...);
-  }(std::make_integer_sequence<int, R * C>{});
-}
 
 /// Every product in register tiles. The ten columns of the second layer are padded to rows of 16 with 0, or with -inf in the logits, so
 /// that softmax takes whole registers.

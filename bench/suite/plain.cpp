@@ -115,6 +115,30 @@ T mlp(const T* x, const int* label, const T* w1, const T* b1, const T* w2, const
 }
 
 template <class T>
+T product(const T* a, const T* b, T* da, T* db, T* memory, std::size_t n) {
+  T *const c = memory, *const g = memory + n * n;
+  T sum = 0;
+  for (std::size_t i = 0; i < n * n; ++i) c[i] = da[i] = db[i] = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t p = 0; p < n; ++p)
+      for (std::size_t j = 0; j < n; ++j) c[i * n + j] += a[i * n + p] * b[p * n + j];
+  for (std::size_t i = 0; i < n * n; ++i) {
+    sum += c[i];
+    g[i] = 1;
+  }
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t p = 0; p < n; ++p) {
+      T line = 0;
+      for (std::size_t j = 0; j < n; ++j) {
+        line += g[i * n + j] * b[p * n + j];
+        db[p * n + j] += a[i * n + p] * g[i * n + j];
+      }
+      da[i * n + p] = line;
+    }
+  return sum;
+}
+
+template <class T>
 T cheap(const T* x, const T* w, T* dx, T* dw, std::size_t n) {
   T sum = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -157,6 +181,8 @@ template double mlp(const double*, const int*, const double*, const double*, con
                     double*);
 template long double mlp(const long double*, const int*, const long double*, const long double*, const long double*, const long double*,
                          long double*, long double*, long double*, long double*);
+template float product(const float*, const float*, float*, float*, float*, std::size_t);
+template double product(const double*, const double*, double*, double*, double*, std::size_t);
 template float cheap(const float*, const float*, float*, float*, std::size_t);
 template double cheap(const double*, const double*, double*, double*, std::size_t);
 

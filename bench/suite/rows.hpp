@@ -13,6 +13,7 @@ void logsumexp(session&);  // b
 void gaussian(session&);   // c1, c2
 void logistic(session&);   // d2
 void mlp(session&);        // e
+void product(session&);    // f
 void streams(session&);    // fused groups of cheap operations, and of two widths
 void calls(session&);      // the cost of a call without its work
 
@@ -30,6 +31,8 @@ template <class T>
 T logistic(const T* x, const T* t, const T* w, T b, T* dw, T* db);  // x: 1000 x 50
 template <class T>
 T mlp(const T* x, const int* label, const T* w1, const T* b1, const T* w2, const T* b2, T* dw1, T* db1, T* dw2, T* db2);
+template <class T>
+T product(const T* a, const T* b, T* da, T* db, T* memory, std::size_t n);  // memory: 2 n^2
 template <class T>
 T cheap(const T* x, const T* w, T* dx, T* dw, std::size_t n);
 double mixed(const float* x, const double* y, float* dx, double* dy, std::size_t n);
