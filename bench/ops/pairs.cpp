@@ -30,6 +30,11 @@ void ops::pairs(table& t) {
   add_shaped_value<matrix, row, row>(t, "outer", two, [](auto x, auto y) { return ebb::outer(x, y); });
   add_shaped_value<matrix, of<8, 8>, of<8, 8>>(t, "kron", two, [](auto x, auto y) { return ebb::kron(x, y); });
   add_shaped_value<of<512, 3>, of<512, 3>, of<512, 3>>(t, "cross", two, [](auto x, auto y) { return ebb::cross(x, y); });
+  add_shaped_value<of<448, 3>, of<448, 3, 3>, of<448, 3>>(t, "matmul 3 x 3 by 3", two, [](auto a, auto x) {
+    return ebb::map([](auto m, auto p) { return ebb::matmul(m, p); }, a, x);
+  });
+  add_shaped_value<of<448, 3, 3>, of<448, 3, 3>, of<448, 3, 3>>(t, "matmul 3 x 3", two, [](auto a, auto b) { return ebb::matmul(a, b); });
+  add_shaped_value<of<1344, 3>, of<1344, 3>, of<3, 3>>(t, "matmul rows of 3", two, [](auto x, auto m) { return ebb::matmul(x, m); });
   add_shaped_value<matrix, of<64, 16>, of<64, 16>>(t, "inner", two, [](auto x, auto y) { return ebb::inner(x, y); });
   add_shaped_value<matrix, of<64, 16>, of<64, 16>>(t, "cdist", two, [](auto x, auto y) { return ebb::cdist(x, y); });
   add_shaped_value<row, matrix, matrix>(t, "pairwise_distance", two, [](auto x, auto y) { return ebb::pairwise_distance(x, y); });

@@ -163,6 +163,25 @@ void products(ops::table& t) {
     for (std::size_t i = 0; i < side; ++i)
       for (std::size_t j = 0; j < side; ++j) out[i * side + j] = x[i / 8 * 8 + j / 8] * y[i % 8 * 8 + j % 8];
   });
+  ops::add_loop(t, "matmul 3 x 3 by 3", [](read x, read y, write out) {
+    for (std::size_t i = 0; i < 448; ++i)
+      for (std::size_t j = 0; j < 3; ++j) {
+        const float* const row = x + i * 9 + j * 3;
+        out[i * 3 + j] = row[0] * y[i * 3] + row[1] * y[i * 3 + 1] + row[2] * y[i * 3 + 2];
+      }
+  });
+  ops::add_loop(t, "matmul 3 x 3", [](read x, read y, write out) {
+    for (std::size_t i = 0; i < 448; ++i)
+      for (std::size_t j = 0; j < 3; ++j)
+        for (std::size_t k = 0; k < 3; ++k) {
+          const float *const row = x + i * 9 + j * 3, *const column = y + i * 9 + k;
+          out[i * 9 + j * 3 + k] = row[0] * column[0] + row[1] * column[3] + row[2] * column[6];
+        }
+  });
+  ops::add_loop(t, "matmul rows of 3", [](read x, read y, write out) {
+    for (std::size_t i = 0; i < 1344; ++i)
+      for (std::size_t k = 0; k < 3; ++k) out[i * 3 + k] = x[i * 3] * y[k] + x[i * 3 + 1] * y[3 + k] + x[i * 3 + 2] * y[6 + k];
+  });
   ops::add_loop(t, "cross", [](read x, read y, write out) {
     for (std::size_t i = 0; i < 3 * 512; i += 3) {
       out[i] = x[i + 1] * y[i + 2] - x[i + 2] * y[i + 1];
