@@ -25,7 +25,7 @@ awk '
     else if (parameter == "Taps") op = op "<2>"
     else if (parameter == "I") op = op "<std::int64_t>"
     else if (parameter == "I, F") op = op "<std::int64_t, ebb::op::slice>"  # F is the function that errors name
-    else if (parameter == "F") op = op "<ebb::op::max_place>"
+    else if (parameter == "F") op = op "<ebb::op::amax>"
     else if (parameter != "") { print "ops.sh: what is " $2 " for " parameter "?" > "/dev/stderr"; exit 1 }
   }
   /^struct [a-z_0-9]+<.*{/ { op = "" }  # a specialization

@@ -20,6 +20,7 @@
 #include "kernel/chain_link.hpp"
 #include "kernel/fold.hpp"
 #include "kernel/transpose.hpp"
+#include "kernel/extremum_place.hpp"
 #include "kernel/tile.hpp"
 #include "kernel/matvec.hpp"
 #include "kernel/product.hpp"

@@ -38,6 +38,7 @@
 #include "op/gelu.hpp"
 #include "op/hyperbolic.hpp"
 #include "op/like.hpp"
+#include "op/extremum_place.hpp"
 #include "op/reduce.hpp"
 #include "op/linear.hpp"
 #include "op/product_cost.hpp"

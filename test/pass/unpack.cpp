@@ -266,6 +266,29 @@ TEST_CASE("products are split where the rows have small matrices, or short rows 
   CHECK_FALSE(split({1, 16, 2, 0, true}));
 }
 
+TEST_CASE("places of extrema are found among components, if these are computed or few") {
+  for (const int inner : {1, 3})
+    for (const int length : {2, 3, 7, 10}) {
+      const graph g = test::build([&](test::builder& b) {
+        const auto x = inner == 1 ? b.in({n, length}) : b.in({n, length, inner}), y = x * x + x;
+        const auto low = ebb::emit_on<ebb::op::argmin>({inner == 1 ? 0 : 1}, y);
+        return b.returns(low, ebb::emit_on<ebb::op::argmax>({inner == 1 ? 0 : 1}, x));
+      });
+      const graph simple = ebb::lower(ebb::prune(ebb::simplify(g))), u = ebb::unpack(simple, true);
+      CAPTURE(inner, length, ebb::to_string(u));
+      REQUIRE(test::error_text(u) == "");
+      CHECK(how_many(u, ebb::kind::own) == 0);
+      for (std::uint64_t seed = 0; seed < 20; ++seed) CHECK(test::difference(g, u, test::random_call(g, seed, 40)) == "");
+    }
+  const auto least = [](auto x) { return ebb::emit_on<ebb::op::argmin>({0}, x); };
+  CHECK(is_split(rows_of(3, least)));
+  CHECK_FALSE(is_split(rows_of(10, least)));  // the op turns its argument itself
+  CHECK_FALSE(is_split(rows_of(100, [&](auto x) { return least(x * x); })));
+  CHECK(is_split(rows_of(10, [&](auto x) {
+    return least(x - ebb::broadcast_to(ebb::emit_on<ebb::op::peak>({1, 2}, x), x.shape_number(), 2));
+  })));
+}
+
 TEST_CASE("random programs on components have the same bits") {
   int chosen = 0, split = 0, parts = 0, by_index = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {

@@ -157,7 +157,7 @@ using cross_entropy = fn::cross_entropy<-1, plain_loss::how, plain_loss::ignored
 static_assert(code<cross_entropy, F34, term<int32_t, 4>> == 115);
 static_assert(code<cross_entropy, F34, term<bool, 3>> == 115);
 static_assert(code<fn::extremum<ebb::op::max, false, 1>, term<float, 3, 0>> == 116);
-static_assert(code<fn::place_of<ebb::op::max_place, false, 1>, term<float, 3, 0>> == 116);
+static_assert(code<fn::place_of<ebb::op::argmax, false, 1>, term<float, 3, 0>> == 116);
 static_assert(code<fn::broadcast_to<5>, F3> == 102 && code<fn::broadcast_to<dyn, 3>, F3> == 118);
 
 }  // namespace

@@ -36,14 +36,15 @@ namespace detail {
 struct index_check {
   std::string_view op;
   plan_check check;
-  int first = 0, last = 0;  // the axes that a reduction drops
+  kind what;                // of the equation, for the axes that it drops
+  std::int64_t attr[2];
   dtype type = dtype::i64;  // of the indices
   std::string_view counted;  // what the indices name
   bool by_rows;             // the program runs on blocks of rows, and each row has indices
 
   constexpr index_check(const plan_check& c, const equation& e, dtype integers, bool in_blocks = false)
-      : op(e.op->asker), check(c), first(static_cast<int>(e.attr[0])), last(static_cast<int>(e.attr[1])), type(integers),
-        counted(e.op->counted), by_rows(in_blocks) {}
+      : op(e.op->asker), check(c), what(e.op->what), attr{e.attr[0], e.attr[1]}, type(integers), counted(e.op->counted),
+        by_rows(in_blocks) {}
 };
 
 /// The first row of a block, and the number of all rows, see [note: blocks of rows]; 0: the block has all of them.
@@ -68,7 +69,8 @@ void check_places(const char* call, const index_check& a, extent_list x, const I
 EBB_ONCE void run_check(const char* call, const index_check& a, const extent_list& x, const void* data, const std::size_t* symbol,
                         row_position block = {}) {
   if (a.check.buffer < 0) {
-    if (x.volume(a.first, a.last) == 0) [[unlikely]] raise_empty(call, a.op, x);
+    const part axes = axes_dropped(a.what, a.attr, x.rank);
+    if (x.volume(axes.first, axes.first + axes.count) == 0) [[unlikely]] raise_empty(call, a.op, x);
     return;
   }
   const std::size_t all = extent_value(a.check.places, symbol) + 1, box = extent_value(a.check.box, symbol);

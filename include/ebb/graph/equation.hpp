@@ -20,6 +20,7 @@
 #include "../base/text.hpp"
 #include "../num/dtype.hpp"
 #include "../num/precision.hpp"
+#include "../tensor/nest.hpp"
 #include "../tensor/strided.hpp"
 
 #include <cstddef>
@@ -135,7 +136,7 @@ struct op_info {
   bool differentiable = false;  // fields are read, never pointers tested: g++ with UBSan refuses that in constant expressions
   bool stops = false;           // no gradient passes: its pull gives no operand one
   cell identity = 0;            // of a reduction or scan
-  bool pairs = false;           // a reduction: whether `combine` is there
+  bool pairs = false;           // a reduction: whether `combine` is there; kind own: whether `of_parts` is
   bool links = false;           // a product: whether `link` is there
   bool folds = false;           // kind own: whether `folded` is there
 
@@ -147,6 +148,8 @@ struct op_info {
   int (*combine)(graph&, int a, int x) = nullptr;
   /// A product: the equation that adds the product of two elements to a chain, for arrays of elements.
   int (*link)(graph&, int x, int y, int sum) = nullptr;
+  /// Kind own, along one axis, with the attributes of axes_dropped: the equations that give the result from the elements along the axis.
+  int (*of_parts)(graph&, number_range parts) = nullptr;
   /// Kind factor, where the op has the arithmetic itself: `in` has the extents x, `out` has n elements.
   void (*matrices)(const extent_list& x, int n, std::int64_t flags, const cell* in, cell* out) = nullptr;
   strided_copy (*copy)(const move_call&, int operand) = nullptr;  // kind move: where the elements of an operand go
@@ -189,5 +192,11 @@ struct equation {
   cast_question asked{};  // by the pull that gave it; no part of what it computes
   maybe_context pulled_in = nullptr;  // the context of its pull; none: that of its region
 };
+
+/// The axes that an equation drops which needs elements along them: a reduction, or one of kind own, which counts the axes after its one.
+constexpr part axes_dropped(kind what, const std::int64_t* attr, int rank) {
+  if (what == kind::own) return {rank - 1 - static_cast<int>(attr[0]), 1};
+  return {static_cast<int>(attr[0]), static_cast<int>(attr[1] - attr[0])};
+}
 
 }  // namespace ebb::inline EBB_ABI

@@ -84,8 +84,31 @@ struct element_at {
     if (x.is_refused() || place.is_refused()) return {x.g, x.is_refused() ? x.id : place.id};
     const int axis = axis_of(Axis, x.rank());
     if (!has_axis(axis, x.rank()) || place.rank() + 1 != x.rank()) return refuse<T>(*x.g, 103);
+    if (axis + 1 < x.rank() && fits(x.g->syms, x.extents(), place.extents(), axis)) return element_beside(x, place, axis);
     const auto r = take_along_axis<Axis>::apply(x, view_as(place, with_axis(place.extents(), axis, 1)));
     return r.is_refused() ? r : view_as(r, without_axes(r.extents(), std::int64_t{1} << axis));
+  }
+
+ private:
+  static constexpr bool fits(symbols& s, const shape& x, const shape& place, int axis) {
+    const shape beside = without_axes(x, std::int64_t{1} << axis);
+    for (int i = 0; i < beside.rank; ++i)
+      if (!s.unify(beside.e[i], place.e[i])) return false;
+    return true;
+  }
+  /// With the axis and those after it as one, elements are taken where they are: to move the axis to the end would copy x.
+  template <class T, class Index>
+  static constexpr operand<T> element_beside(operand<T> x, operand<Index> place, int axis) {
+    const shape &of = x.extents(), before = axes_between(of, 0, axis);
+    symbols& s = x.g->syms;
+    shape rows = before, columns = before;
+    rows.push(volume_of(s, axes_between(of, axis, of.rank)));
+    columns.push(volume_of(s, axes_between(of, axis + 1, of.rank)));
+    const auto at = cast_to<std::int64_t>(view_as(place, columns));
+    const auto step = repeat(count_along<std::int64_t>(at, axis_run(axis, axis + 1)), at, axis_run(0, at.rank()));
+    const auto index = at * step + index_along<std::int64_t>(*x.g, at.shape_number(), axis);
+    const auto r = emit_on<op::gather<std::int64_t, take_along_axis<0>>, T>({axis}, view_as(x, rows), index);
+    return r.is_refused() ? r : view_as(r, without_axes(x.extents(), axis_run(axis, axis + 1)));
   }
 };
 

@@ -9,6 +9,7 @@
 #include "axes.hpp"
 #include "exponential.hpp"
 #include "extremum.hpp"
+#include "extremum_place.hpp"
 #include "move.hpp"
 
 #include <limits>
@@ -66,13 +67,6 @@ struct min : shared_by_ties, smaller {
   static constexpr auto combined(auto accumulated, auto x) { return emit_on<minimum>({}, x, accumulated); }
 };
 
-/// The extrema inside argmax and argmin: errors name argmax and argmin.
-struct max_place : max {
-  static constexpr std::string_view asker = "argmax";
-};
-struct min_place : min {
-  static constexpr std::string_view asker = "argmin";
-};
 /// The extrema of reductions/sums.hpp: errors name the functions that users call.
 struct amax : max {
   static constexpr std::string_view asker = "amax";
@@ -273,7 +267,7 @@ struct logsumexp {
 /// The index of the first extremum along one axis, or over all elements in row-major order; that of the first NaN if there is one.
 template <class Op, bool Keep, int... Axis>
 struct place_of {
-  static constexpr std::string_view name = Op::asker;
+  static constexpr std::string_view name = Op::name;
   static_assert(sizeof...(Axis) <= 1, "[ebb E0121] argmax and argmin take one axis, or none for all elements in their order");
   template <class T>
   static constexpr operand<std::int64_t> apply(operand<T> x) {
@@ -286,24 +280,12 @@ struct place_of {
         for (int i = 0; i < x.rank(); ++i) ones.push(1);
       return view_as(r, ones);
     } else {
-      return reduced<Keep, Axis...>(x, [](auto y, std::int64_t mask) -> operand<std::int64_t> {
+      return reduced<Keep, Axis...>(x, [](auto y, std::int64_t) -> operand<std::int64_t> {
         const int axis = axis_of((Axis, ...), y.rank());
         if (y.extent(axis) == 0) return refuse<std::int64_t>(*y.g, 116);
-        const auto best = repeat(reduce_over<Op>(y, mask), y, mask);
-        auto hit = emit_on<op::equal>({}, y, best);
-        if constexpr (real_element<T>) hit = emit_on<op::logical_or>({}, hit, emit_on<op::isnan>({}, y));
-        // Static places are compared in 32 bits: twice as many fit into a register.
-        return y.extent(axis) > 0 ? cast_to<std::int64_t>(first_where<std::int32_t>(hit, axis)) : first_where<std::int64_t>(hit, axis);
+        return emit_on<Op>({y.rank() - 1 - axis}, y);
       });
     }
-  }
-
- private:
-  template <class I>
-  static constexpr operand<I> first_where(operand<bool> hit, int axis) {
-    const auto place = index_along<I>(*hit.g, hit.shape_number(), axis);
-    const auto far = literal_like(place, std::numeric_limits<I>::max());
-    return reduce_over<op::min>(emit_on<op::where>({}, hit, place, far), std::int64_t{1} << axis);
   }
 };
 
@@ -357,12 +339,12 @@ constexpr auto all(X&& x, Keep = {}) {
 /// The index of the first largest element along an axis, or over all.   Dtype: int64, no gradient.   Throws: if there are no elements.
 template <int... Axis, class X, class Keep = drop_dims_tag>
 constexpr auto argmax(X&& x, Keep = {}) {
-  return apply_function(functions::place_of<op::max_place, detail::keeps<Keep>::dims, Axis...>{}, std::forward<X>(x));
+  return apply_function(functions::place_of<op::argmax, detail::keeps<Keep>::dims, Axis...>{}, std::forward<X>(x));
 }
 /// The index of the first smallest element.   Dtype: int64, no gradient.   Throws: if there are no elements.
 template <int... Axis, class X, class Keep = drop_dims_tag>
 constexpr auto argmin(X&& x, Keep = {}) {
-  return apply_function(functions::place_of<op::min_place, detail::keeps<Keep>::dims, Axis...>{}, std::forward<X>(x));
+  return apply_function(functions::place_of<op::argmin, detail::keeps<Keep>::dims, Axis...>{}, std::forward<X>(x));
 }
 
 }  // namespace ebb::inline EBB_ABI

@@ -175,6 +175,10 @@ constexpr op_info make_info() {
       i.folds = true;
       i.folded = &Op::folded;
     }
+    if constexpr (requires { &Op::template of_parts<T>; }) {
+      i.pairs = true;
+      i.of_parts = &Op::template of_parts<T>;
+    }
   }
   if constexpr (Op::what == kind::rows) i.row = &functions::row;
   if constexpr (requires { &Op::show; }) {

@@ -4,8 +4,9 @@
 // [note: clusters that are split]
 // A cluster is split if these counts say that this costs less; nothing is measured. For each row, in steps of 16 lanes:
 //   saved   an elementwise equation: its empty lanes, if something cuts the short axes (a sum, a broadcast, an index); 8 times that for a
-//           heavy op.  A move: 3.  A reduction along a short axis: 4.  A product: 75, or 13 for 4 x 4 by 4 x 4; with one matrix for all
-//           rows 4.5 (a vector), 10 (fewer than 4 links), or 6.
+//           heavy op.  A move: 3.  A reduction along a short axis: 4.  So an argmax, and 0.6 for each component of an operand of the
+//           cluster, which it would turn itself.  A product: 75, or 13 for 4 x 4 by 4 x 4; with one matrix for all rows 4.5 (a vector),
+//           10 (fewer than 4 links), or 6.
 //   spent   0.6 for each component of an array that is turned.  1/16 for each link of a product
 // An array that several clusters read costs one of them that, but each cluster with a maximum or the like: such a one is often alone.
 // An array with fewer leading axes than others of its cluster counts 1/32, such as [n, 3] beside [n, k, 3].
@@ -123,6 +124,10 @@ class component_clusters {
         if (form(x).count == 1) return false;
         if (is_of_lead(k)) return form(k).count == form(x).count && lead == form(x).lead - (e.attr[1] - e.attr[0]);
         return e.attr[0] >= lead && (e.op->computes == arithmetic::sum || e.op->pairs) && size_of(e.op->result) >= 4 && same_lead(x, k);
+      case kind::own: {
+        if (!e.op->pairs || form(x).count == 1) return false;
+        return axes_dropped(e.op->what, e.attr, shape_of(x).rank).first >= lead && same_lead(x, k);
+      }
       case kind::move: {
         bool several = form(k).count > 1;
         for (int i : g_.operands(k)) {
@@ -221,6 +226,12 @@ class component_clusters {
         a.cut = true;
         a.saved += a.weighed(f, 400);
         break;
+      case kind::own: {
+        const int x = g_.operand(k, 0);
+        a.cut = true;
+        a.saved += a.weighed(f, 400 + (cluster_[x] >= 0 ? 60 * form(x).count : 0));
+        break;
+      }
       case kind::contract: {
         const product_form p(g_, k, f.lead);
         a.cut = true;

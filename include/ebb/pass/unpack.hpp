@@ -7,8 +7,8 @@
 // and lanes run along n.
 //   form       the leading axes, and the number of components: the longest run of last axes that are static with a volume of at most 32.
 //              [n, 3] has the leading axes [n] and 3 components, [4] and [2, 2] have none and 4, [n] and [n, 100] have one component.
-//   by parts   how an equation is computed on components, by kind: literal, index, elementwise, broadcast, reshape, reduce, move.
-//              Every other equation reads and gives whole arrays.
+//   by parts   how an equation is computed on components, by kind: literal, index, elementwise, broadcast, reshape, reduce, move,
+//              and argmax and argmin. Every other equation reads and gives whole arrays.
 //   cluster    by-parts equations that hand values with several components to each other. A cluster is split or stays as it is.
 //   turning    a whole array that a cluster reads, [n, C], is turned to [C, n], in which each component is a slice. If a value of a cluster
 //              is read as a whole array, it is turned back. Rows by index are turned while they are taken or added.
@@ -146,6 +146,7 @@ class unpacker {
         else parts = split_reduction(k);
         break;
       case kind::contract: parts = split_product(k); break;
+      case kind::own: parts = split_places(k); break;
       default: parts = split_move(k);
     }
     parts_[k] = static_cast<vec<int>&&>(parts);
@@ -234,6 +235,20 @@ class unpacker {
         all = fold(lane, zero, combine);
       }
       parts.push(all < 0 ? e.op->kit->constant(r_, rows(k), e.op->identity) : all);
+    }
+    return parts;
+  }
+  /// An op along one axis that gives its result from the components along it.
+  constexpr vec<int> split_places(int k) {
+    const int x = g_.operand(k, 0), rank = shape_of(x).rank, axis = axes_dropped(kind::own, g_.eq[k].attr, rank).first;
+    const int length = shape_of(x).e[axis];
+    int inner = 1;
+    for (int a = axis + 1; a < rank; ++a) inner *= shape_of(x).e[a];
+    vec<int> parts;
+    for (int c = 0; c < count(k); ++c) {
+      vec<int> in;
+      for (int i = 0; i < length; ++i) in.push(part(x, (c / inner * length + i) * inner + c % inner));
+      parts.push(g_.op(k).of_parts(r_, range_of(in)));
     }
     return parts;
   }

@@ -353,9 +353,9 @@ class planner {
     const equation& e = g_.eq[k];
     if (e.op->needs_elements) {
       const shape& x = g_.shape_of(g_.operand(k, 0));
-      bool known = true;
-      for (int i = static_cast<int>(e.attr[0]); i < static_cast<int>(e.attr[1]); ++i) known = known && x.e[i] > 0;
-      if (!known) p_.checks.push({k, -1, g_.eq[g_.operand(k, 0)].shape, 0, -1});
+      part left = axes_dropped(e.op->what, e.attr, x.rank);
+      while (left.count > 0 && x.e[left.first] > 0) ++left.first, --left.count;
+      if (left.count > 0) p_.checks.push({k, -1, g_.eq[g_.operand(k, 0)].shape, 0, -1});
     }
     if (!e.op->names_places) return;
     if (is_box(*e.op)) return each_number_of_box(g_, k, [&](int j, int places, int box) { plan_check_of(k, j, places, box); });

@@ -181,7 +181,7 @@ class row_planner {
       case kind::move: return apart_if(e.op->family == family_of<op::permute> || (e.attr[0] & 15) != own);
       case kind::gather: return apart_if(own < e.attr[0] || (axis(x) < 0 && axis(g_.operand(k, 1)) >= 0));
       case kind::scatter: return apart_if(own < e.attr[0]);
-      case kind::own: return apart_if(is_box(*e.op) && keeps_boxes(k, own));
+      case kind::own: return apart_if(e.op->needs_elements || (is_box(*e.op) && keeps_boxes(k, own)));  // the axis of places is another one
       default: return way::across;
     }
   }

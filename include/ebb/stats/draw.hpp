@@ -273,7 +273,7 @@ struct categorical_sample : of_key<categorical_sample, 1> {
   template <class, class Wide>
   static constexpr operand<std::int64_t> rounded(operand<Wide> x) {
     if (x.is_refused() || x.rank() < 1) return refuse<std::int64_t>(*x.g, x.is_refused() ? -x.id : 490);
-    return place_of<op::max_place, false, -1>::apply(x);
+    return place_of<op::argmax, false, -1>::apply(x);
   }
 };
 struct poisson_sample : of_key<poisson_sample, 1> {
