@@ -28,9 +28,12 @@ lines() {  # lines candidate file
     END { print count ? count : "-" }' "$2"
 }
 alone() {  # alone candidate file: the file with this candidate and manual only
-  awk -v name="$1" '
-    function named(list) { return index(", " list ",", ", " name ",") || index(", " list ",", ", manual,") }
-    /^ *\/\/ lines: / { list = $0; sub(/^ *\/\/ lines: /, "", list); others = list != "end" && !named(list); next }
+  local also=reverse  # what others are checked against
+  case $1 in sparse | shaped) also=natural ;; esac  # they call functions of natural
+  awk -v name="$1" -v also=$also '
+    function has(list, one) { return index(", " list ",", ", " one ",") }
+    function named(list) { return has(list, name) || has(list, "manual") }
+    /^ *\/\/ lines: / { list = $0; sub(/^ *\/\/ lines: /, "", list); others = list != "end" && !named(list) && !has(list, also); next }
     /^ *\/\/ only: / { list = $0; sub(/^ *\/\/ only: /, "", list); without = list != "end" && !named(list); next }
     /std::vector<candidate> all = \{/ { entries = 1; print; next }
     entries && /^  };/ { entries = other = 0 }
@@ -45,7 +48,7 @@ for source in bench/gradbench/*.cpp; do
   for candidate in $(sed -n 's/^      {"\([a-z]*\)", .*/\1/p' "$source"); do
     alone "$candidate" "$source" >"$work/$eval.cpp"
     seconds=$({ time "$compiler" -std=c++20 "${flags[@]}" "${limits[@]}" -ffp-contract=off -w -Iinclude -iquote bench/gradbench \
-      -c "$work/$eval.cpp" -o "$work/out.o"; } 2>&1)
+      -c "$work/$eval.cpp" -o "$work/out.o" 2>"$work/errors"; } 2>&1) || { cat "$work/errors" >&2; exit 1; }
     printf '%-8s %-8s %5s %6s\n' "$eval" "$candidate" "$(lines "$candidate" "$source")" "$seconds"
   done
 done

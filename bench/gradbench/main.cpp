@@ -5,9 +5,9 @@
 //
 // The definitions and the default sizes are those of https://github.com/gradbench/gradbench; the data are of those sizes, from a generator.
 // `manual` is a derivative written by hand in plain C++ and compiled with -O3 by g++, `natural` is ebb as its guides teach it, `sparse` is
-// its sparse_jacobian, `shaped` is ebb written for speed, `simd` is vectorized by hand with ebb's registers, `reverse` is another derivative
-// written by hand, `duals` is ebb's forward mode alone, `finite` are differences. The totals of an eval also have lines of code and seconds
-// of the compiler, from a file that cost.sh has written.
+// its sparse_jacobian, `shaped` is ebb written for speed, `simd` is vectorized by hand with ebb's registers, `reverse` is another
+// derivative written by hand, `duals` is ebb's forward mode alone, `finite` are differences. The totals of an eval also have lines of code
+// and seconds of the compiler, from a file that cost.sh has written.
 #include "session.hpp"
 
 #include <sched.h>

@@ -122,7 +122,7 @@ template <class T>
 GRADBENCH_MANUAL_END
 
 void size_of(session& s, double x, double y) {
-  const point start{x, y};
+  const place<double, 2> start{x, y};
   std::array<double, 4> found{};
   const std::vector<candidate> all = {
       {"manual", {}, [&] { found = manual(start); }},
