@@ -8,6 +8,7 @@
 // [note: products of repeated rows]
 // The gradient of a sum of a product has products with a matrix that repeats one row, or one number: each row of the result is the same sum
 // in the same order. So one row is computed, in the order that the product has, and repeated; so is one column, or one matrix of a batch.
+// Small matrices, with static extents, are multiplied as they are: their kernels take less time than further steps.
 // Bits stay the same. Only here: a derivative of the product with one row has sums in another order.
 #pragma once
 
@@ -35,7 +36,7 @@ constexpr std::int64_t repeated_axes(const graph& g, const equation& e, const in
     batch &= along;
     own |= (along >> kept_axis(e, j, rank) & 1) << (rank - 2 + j);
   }
-  std::int64_t r = batch | own;
+  std::int64_t r = has_few_links(g, e, in) ? batch : batch | own;
   for (int a = 0; a < rank; ++a)
     if (g.syms.find(g.shapes[e.shape].e[a]) == 1) r &= ~axis_run(a, a + 1);
   return r;

@@ -254,6 +254,7 @@ class relaxed_rules : factored_graph {
     const int last = rank(product) - 1;
     const operation_count count(r_);
     int in[] = {r_.operand(product, 0), r_.operand(product, 1)};
+    if (last == 1 && has_few_links(r_, p, in)) return -1;
     const double inner = count.summed_by(p, in[0]), before = elements(product) * (inner + 1);
     double after = 0;
     shape to = r_.shape_of(product);
