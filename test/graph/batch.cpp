@@ -4,6 +4,7 @@
 #include "../pass/random_graph.hpp"
 
 #include <ebb/graph/batch.hpp>
+#include <ebb/op/extremum_place.hpp>
 #include <ebb/op/gather.hpp>
 #include <ebb/pass/prune.hpp>
 
@@ -98,6 +99,14 @@ TEST_CASE("batched permute, slice and concat have the bits of each row") {
     const auto s = ebb::slice_as(c, {0, 1, 2}, b.shape({3, 3}));
     const auto q = ebb::place_in(s, {1, 1, 1}, b.shape({3, 5}));
     return b.returns(p, c, s, q);
+  }));
+}
+
+TEST_CASE("batched places of extrema have those of each row, also where the rows of a call are many") {
+  check_all(test::build([](test::builder& b) {
+    const auto x = b.in<float>({n, 3}), y = b.in<float>({4});
+    return b.returns(ebb::emit_on<ebb::op::argmin>({0}, x), ebb::emit_on<ebb::op::argmax>({1}, x * x),
+                     ebb::emit_on<ebb::op::argmin>({0}, y));
   }));
 }
 

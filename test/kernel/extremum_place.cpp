@@ -150,6 +150,24 @@ TEST_CASE("argmin, argmax and the values at their places, along each axis, of st
   check_gradient<double, 3>(9, 2);
 }
 
+namespace {
+
+/// Rows of matrices, and rows of rows: the batch that they are already becomes longer.
+template <class T, std::size_t K>
+void check_mapped_matrices() {
+  ebb::tensor<T, dyn, dyn, K> x(5, 7);
+  for (std::size_t i = 0; i < x.size(); ++i) x.mutable_data()[i] = static_cast<T>(static_cast<float>(i * 37 % 101));
+  const auto want = ebb::argmin<2>(x);
+  CHECK(ebb::all_equal(ebb::map([](auto m) { return ebb::argmin<1>(m); }, x), want));
+  CHECK(ebb::all_equal(ebb::map([](auto m) { return ebb::map([](auto r) { return ebb::argmin(r); }, m); }, x), want));
+  CHECK(ebb::all_equal(ebb::map([](auto m) { return ebb::argmin<1>(m + m); }, x), want));
+  const auto [values, places] = ebb::map([](auto m) { return ebb::max_with_index<1>(m); }, x);
+  CHECK(ebb::all_equal(places, ebb::argmax<2>(x)));
+  CHECK(ebb::all_equal(values, std::get<0>(ebb::max_with_index<2>(x))));
+}
+
+}  // namespace
+
 TEST_CASE("places in blocks of rows, in mapped functions and in constant expressions are the same") {
   const std::size_t rows = 20000;
   const std::vector<float> x = elements<float>(rows * 12, 1, 50);
@@ -161,6 +179,12 @@ TEST_CASE("places in blocks of rows, in mapped functions and in constant express
   CHECK(std::vector(places.begin(), places.end()) == want);
   const auto mapped = ebb::map([](auto row) { return ebb::argmin<0>(row * row - row); }, y);
   CHECK(std::vector(mapped.begin(), mapped.end()) == want);
+  check_mapped_matrices<float, 3>();
+  check_mapped_matrices<float, 4>();
+  check_mapped_matrices<double, 3>();
+  check_mapped_matrices<std::int32_t, 3>();
+  check_mapped_matrices<ebb::float16, 3>();
+  check_mapped_matrices<ebb::bfloat16, 20>();
   const auto columns = ebb::map([](auto matrix) { return ebb::argmax<0>(matrix); }, ebb::tensor<float, 2, 9, 30>::ones());
   CHECK(ebb::all_equal(columns, ebb::tensor<std::int64_t, 2, 30>::zeros()));
   constexpr ebb::tensor<double, 2, 7> constant{{3, 1, 2, 1, 5, 5, 4}, {-1, -1, -1, -1, -1, -1, -1}};

@@ -195,7 +195,9 @@ class batching {
     for (int j = 0; j < e.count; ++j) folds = folds && rows_[from_.operand(k, j)] == (j == folded);
     for (int j = 0; j < e.count; ++j) {
       const int x = from_.operand(k, j);
-      in.push(!folds ? with_rows(x) : j == folded ? e.op->kit->reshape(to_, at_[x], to_.intern(merged(shape_at(x)))) : at_[x]);
+      // By its own table: the result may have another dtype.
+      const auto merge = [&] { return to_.op(at_[x]).kit->reshape(to_, at_[x], to_.intern(merged(shape_at(x)))); };
+      in.push(!folds ? with_rows(x) : j == folded ? merge() : at_[x]);
       if (in.back() < 0) return in.back();
     }
     const int rows = rows_shape_[e.shape];
