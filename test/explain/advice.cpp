@@ -83,6 +83,8 @@ TEST_CASE("reductions along a short axis, and the gradient of a maximum") {
   using points = ebb::tensor<float, ebb::dyn, ebb::dyn, 3>;
   CHECK(advice_in(ebb::explain<points, advised_matrix>([](auto x, auto y) { return ebb::any<2>(x * ebb::unsqueeze<2>(y) > 1); })) ==
         advice_list{"a: any along a short axis keeps lanes along it: combine its parts by an elementwise function"});
+  // The axis that is summed is long, and nothing can be done about the other one.
+  CHECK(advice_in(ebb::explain<ebb::tensor<double, ebb::dyn, ebb::dyn, 3>>([](auto x) { return ebb::sum<1>(x * x); })).empty());
   CHECK(advice_in(ebb::explain<points, advised_matrix>([](auto x, auto y) { return ebb::max<2>(x * ebb::unsqueeze<2>(y)); })).empty());
   CHECK(advice_in(ebb::explain<ebb::tensor<float, ebb::dyn, 3>>([](auto x) { return ebb::softmax(x); })).empty());
   CHECK(advice_in(ebb::explain<advised_matrix>(ebb::grad([](auto x) { return ebb::sum(ebb::max<1>(x * x)); }))) ==

@@ -109,6 +109,9 @@ class plan_advice {
     return true;
   }
 
+  EBB_COLD bool reduces_last_axes(int k) const {
+    return g_.op(k).what == kind::reduce && g_.eq[k].attr[1] == g_.shape_of(g_.operand(k, 0)).rank;
+  }
   EBB_COLD std::string of_loop(int step) const {
     const nest& n = p_.nests[p_.steps[step].nest];
     for (int k = 0; k < g_.size(); ++k)
@@ -119,7 +122,7 @@ class plan_advice {
     if (const std::string names = static_extents(over, n.axis[n.loops - 1]); !names.empty())
       return "give " + names + " a static extent: then lanes run along another axis";
     for (int k = 0; k < g_.size(); ++k)
-      if (p_.group_of[k] == step && g_.op(k).what == kind::reduce && !by_parts_.is_split(k))
+      if (p_.group_of[k] == step && reduces_last_axes(k) && !by_parts_.is_split(k))
         return std::string(g_.op(k).name) + " along a short axis keeps lanes along it: combine its parts by an elementwise function";
     return "";
   }

@@ -300,7 +300,9 @@ class plan_words {
     });
     if (latest > writer) return reader + ": it waits for step " + std::to_string(latest);
     if (latest == writer) return reader + ": it waits for a reduction of this step";
-    return reader + (p_.nests[s.nest].run_from != n.run_from ? ": it reduces other axes" : "");
+    if (p_.nests[s.nest].run_from == n.run_from) return reader;
+    const bool apart = n.reduces.count == 0 && p_.row_symbol < 0;  // see [note: sums apart]
+    return reader + (apart ? ": it adds all rows, and what comes before it runs on some of them" : ": it reduces other axes");
   }
 
   const graph& g_;

@@ -31,8 +31,9 @@
 //   infinities      a result that is not finite as written may be another one of inf, -inf and NaN: 2 * inf - inf is NaN, 1 * inf is inf
 //   NaN             stays NaN, unless it is multiplied by a literal zero: 0 * x is 0, even where x is NaN or infinite
 //   zeros           the sign of a zero may differ
-// A result that is finite as written, without overflow, stays finite. float16 and bfloat16 are left as they are: a sum of float16 overflows
-// too soon. So are comparisons, selections, extrema and functions such as exp: these have other operands, no other rules.
+//   no elements     a sum of none is 0, and may be NaN if a factor of it is infinite or a divisor is 0: s * sum(x) is inf * 0
+// Other results that are finite as written, without overflow, stay finite. float16 and bfloat16 are left as they are: a sum of float16
+// overflows too soon. So are comparisons, selections, extrema and functions such as exp: these have other operands, no other rules.
 #pragma once
 
 #include "factor.hpp"

@@ -8,7 +8,8 @@
 //   form       the leading axes, and the number of components: the longest run of last axes that are static with a volume of at most 32.
 //              [n, 3] has the leading axes [n] and 3 components, [4] and [2, 2] have none and 4, [n] and [n, 100] have one component.
 //   by parts   how an equation is computed on components, by kind: literal, index, elementwise, broadcast, reshape, reduce, move,
-//              and argmax and argmin. Every other equation reads and gives whole arrays.
+//              argmax and argmin, and products of small matrices, of which each element is its chain or its lanes: see
+//              [note: order of a product]. Every other equation reads and gives whole arrays.
 //   cluster    by-parts equations that hand values with several components to each other. A cluster is split or stays as it is.
 //   turning    a whole array that a cluster reads, [n, C], is turned to [C, n], in which each component is a slice. If a value of a cluster
 //              is read as a whole array, it is turned back. Rows by index are turned while they are taken or added.
