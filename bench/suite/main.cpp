@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
   suite::product(s);
   suite::streams(s);
   suite::calls(s);
+  suite::cart_pole(s);
   if (s.failures) std::printf("%d results are wrong\n", s.failures);
   return s.failures ? 1 : 0;
 }

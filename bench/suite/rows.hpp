@@ -16,6 +16,7 @@ void mlp(session&);        // e
 void product(session&);    // f
 void streams(session&);    // fused groups of cheap operations, and of two widths
 void calls(session&);      // the cost of a call without its work
+void cart_pole(session&);  // a program of numbers
 
 namespace plain {
 
