@@ -14,6 +14,7 @@
 #include "plan/quotients.hpp"
 #include "plan/repeats.hpp"
 #include "plan/rows.hpp"
+#include "plan/sums_apart.hpp"
 #include "plan/plan.hpp"
 #include "plan/frozen.hpp"
 #include "plan/print.hpp"

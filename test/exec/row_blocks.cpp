@@ -1,6 +1,6 @@
 // test/exec/row_blocks.cpp — programs that run on blocks of rows: a call on many rows has the bits of calls on a few rows each.
 // SPDX-License-Identifier: BSL-1.0
-// covers: plan/rows.hpp plan/repeats.hpp
+// covers: plan/rows.hpp plan/repeats.hpp plan/sums_apart.hpp
 #include <ebb/functional.hpp>
 #include <ebb/plan/print.hpp>
 #include <ebb/shapes/scatter.hpp>

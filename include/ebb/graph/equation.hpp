@@ -136,7 +136,7 @@ struct op_info {
   bool differentiable = false;  // fields are read, never pointers tested: g++ with UBSan refuses that in constant expressions
   bool stops = false;           // no gradient passes: its pull gives no operand one
   cell identity = 0;            // of a reduction or scan
-  bool pairs = false;           // a reduction: whether `combine` is there; kind own: whether `of_parts` is
+  bool pairs = false;           // compares or combines components two at a time: a reduction has `combine` then, kind own `of_parts`
   bool links = false;           // a product: whether `link` is there
   bool folds = false;           // kind own: whether `folded` is there
 

@@ -28,7 +28,7 @@ constexpr std::int64_t with_order(operand<T> x, operand<T> y, std::int64_t attr)
 constexpr bool has_few_links(const graph& g, const equation& e, const int* in) {
   constexpr int few = 16 * 16 * 16;
   const shape &r = g.shapes[e.shape], &x = g.shape_of(in[0]);
-  const int m = g.syms.find(r.e[r.rank - 2]), k = g.syms.find(x.e[x.rank - (e.attr[0] & left_transposed ? 2 : 1)]);
+  const int m = g.syms.find(r.e[r.rank - 2]), k = g.syms.find(x.e[summed_axis(e.attr[0], 0, x.rank)]);
   const int n = g.syms.find(r.e[r.rank - 1]);
   return m >= 0 && k >= 0 && n >= 0 && std::int64_t{m} * k * n < few;
 }

@@ -45,7 +45,7 @@ struct product_form {
     tx = e.attr[0] & left_transposed, ty = e.attr[0] & right_transposed, lanes = e.attr[0] & in_lanes;
     shared = lead == r.rank - 1;
     if (!shared) m = r.e[r.rank - 2];
-    k = x.e[r.rank - (tx ? 2 : 1)];
+    k = x.e[summed_axis(e.attr[0], 0, r.rank)];
     n = r.e[r.rank - 1];
   }
   /// The steps that the kernel of products takes for a row, in hundredths.
@@ -62,6 +62,18 @@ struct product_form {
     const int batch = c / (m * n), j = c % n;
     return ty ? (batch * n + j) * k + p : (batch * k + p) * n + j;
   }
+};
+
+/// The components along the axes that an equation drops.
+struct run_of_components {
+  int length = 1, inner = 1;
+  bool ends = false;  // at the last axis
+
+  constexpr run_of_components(const shape& s, part axes) : ends(axes.first + axes.count == s.rank) {
+    for (int a = axes.first; a < s.rank; ++a) (a < axes.first + axes.count ? length : inner) *= s.e[a];
+  }
+  /// The component that is element i of component c of the result.
+  constexpr int at(int c, int i) const { return (c / inner * length + i) * inner + c % inner; }
 };
 
 /// Finds the equations that run by parts, and their clusters. It uses plain pointers, as graph::add does, since it runs for every program.

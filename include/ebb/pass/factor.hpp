@@ -25,7 +25,7 @@ class operation_count {
   /// The extent along which a product sums.
   constexpr double summed_by(const equation& e, int x) const {
     const ebb::shape& s = g_.shape_of(x);
-    const int extent = g_.syms.find(s.e[e.attr[0] & left_transposed ? s.rank - 2 : s.rank - 1]);
+    const int extent = g_.syms.find(s.e[summed_axis(e.attr[0], 0, s.rank)]);
     return extent < 0 ? 256 : extent;
   }
   constexpr double of(int k) const {

@@ -20,11 +20,6 @@ namespace ebb::inline EBB_ABI::rewriting {
 
 inline constexpr applied<op::stop_gradient> stop_gradient{};
 
-/// The axis of operand J of e, a product of rank `rank`, that the result keeps: its rows of operand 0, its columns of operand 1.
-constexpr int kept_axis(const equation& e, int j, int rank) {
-  const bool turned = e.attr[0] & (j == 0 ? left_transposed : right_transposed);
-  return (j == 0) != turned ? rank - 2 : rank - 1;
-}
 /// The axes along which all elements of the result of e, a product of `in`, are equal: operands repeat there what they are made of.
 constexpr std::int64_t repeated_axes(const graph& g, const equation& e, const int* in) {
   const int rank = g.shapes[e.shape].rank;
@@ -34,7 +29,7 @@ constexpr std::int64_t repeated_axes(const graph& g, const equation& e, const in
     const bool all = of.op->what == kind::literal, some = of.op->family == family_of<op::broadcast>;
     const std::int64_t along = all ? axis_run(0, rank) : some ? of.attr[0] : 0;
     batch &= along;
-    own |= (along >> kept_axis(e, j, rank) & 1) << (rank - 2 + j);
+    own |= (along >> kept_axis(e.attr[0], j, rank) & 1) << (rank - 2 + j);
   }
   std::int64_t r = has_few_links(g, e, in) ? batch : batch | own;
   for (int a = 0; a < rank; ++a)
@@ -48,7 +43,7 @@ constexpr int without_repeats(match& m, int j, std::int64_t axes) {
   shape s = g.shapes[given.shape];
   const int rank = s.rank;
   std::int64_t ones = axes & axis_run(0, rank - 2);
-  if (axes >> (rank - 2 + j) & 1) ones |= std::int64_t{1} << kept_axis(m.e, j, rank);
+  if (axes >> (rank - 2 + j) & 1) ones |= std::int64_t{1} << kept_axis(m.e.attr[0], j, rank);
   if (ones == 0) return m.in[j];
   bool repeats = false;
   for (int a = 0; a < rank; ++a) {

@@ -224,12 +224,6 @@ class relaxed_rules : factored_graph {
     return r;
   }
 
-  /// The axis of operand j of a product that it sums, and the one that it keeps.
-  static constexpr int summed_axis(const equation& e, int j, int last) {
-    const bool turned = e.attr[0] & (j == 0 ? left_transposed : right_transposed);
-    return (j == 0) != turned ? last : last - 1;
-  }
-  static constexpr int kept_axis(const equation& e, int j, int last) { return 2 * last - 1 - summed_axis(e, j, last); }
   /// The product p of other operands, in the order of their shapes.
   constexpr int multiplied(equation p, int a, int b, int shape) {
     p.shape = shape;
@@ -238,7 +232,7 @@ class relaxed_rules : factored_graph {
   }
   /// Operand j of the product p, x, with the sum of its rows, or columns, in their place.
   constexpr int summed_with_ones(const equation& p, int x, int j, int last) {
-    const int axis = kept_axis(p, j, last);
+    const int axis = kept_axis(p.attr[0], j, last + 1);
     shape of_ones = r_.shape_of(x), sums = of_ones;
     const int extent = of_ones.e[axis];
     sums.e[axis] = 1;
@@ -273,7 +267,7 @@ class relaxed_rules : factored_graph {
   }
   /// The mask of a factor of operand j of a product, along the axes of the result.
   static constexpr std::int64_t mask_of_result(const equation& e, int j, int last, std::int64_t mask) {
-    const std::int64_t own = mask >> kept_axis(e, j, last) & 1;
+    const std::int64_t own = mask >> kept_axis(e.attr[0], j, last + 1) & 1;
     return (mask & axis_run(0, last - 1)) | (j == 0 ? own : 1) << (last - 1) | (j == 0 ? 1 : own) << last;
   }
   /// A matrix product. x is [batch..., m, k], y is [batch..., k, n], each perhaps transposed.
@@ -285,7 +279,8 @@ class relaxed_rules : factored_graph {
     for (int j = 0; j < 2; ++j)
       while (has_one_reader(in[j])) {
         const scaled s = split(in[j]);
-        if (!s.there() || !(s.by.mask >> summed_axis(e, j, last) & 1) || operation_count(r_).elements(e.shape) >= elements(in[j])) break;
+        if (!s.there() || !(s.by.mask >> summed_axis(e.attr[0], j, last + 1) & 1)) break;
+        if (operation_count(r_).elements(e.shape) >= elements(in[j])) break;
         by.push({s.by.k, mask_of_result(e, j, last, s.by.mask)});
         in[j] = s.rest;
       }

@@ -183,7 +183,7 @@ class unpacker {
     }
     return parts;
   }
-  /// The lanes of [note: logical reduction tree] in their order, as far as they have elements, and 0.
+  /// The lanes of [note: logical reduction tree] in their order, as far as they have elements; then 0, if there is one.
   constexpr int fold(vec<int>& lane, int zero, auto&& combine) {
     const int length = lane.size();
     for (int half = logical_lanes / 2; half > 0; half /= 2)
@@ -216,23 +216,20 @@ class unpacker {
   /// See [note: components] for the order.
   constexpr vec<int> split_reduction(int k) {
     const equation& e = g_.eq[k];
-    const int x = g_.operand(k, 0), rank = shape_of(x).rank;
-    const int first = static_cast<int>(e.attr[0]), last = static_cast<int>(e.attr[1]);
-    int length = 1, inner = 1;
-    for (int a = first; a < last; ++a) length *= shape_of(x).e[a];
-    for (int a = last; a < rank; ++a) inner *= shape_of(x).e[a];
+    const int x = g_.operand(k, 0);
+    const run_of_components run(shape_of(x), axes_dropped(kind::reduce, e.attr, shape_of(x).rank));
     const bool sums = e.op->computes == arithmetic::sum;
     const int zero = sums ? e.op->kit->literal(r_, rows(k), 0) : -1;
     const auto combine = [&](int a, int b) { return sums ? e.op->kit->add(r_, a, b) : e.op->combine(r_, a, b); };
     vec<int> parts;
     for (int c = 0; c < count(k); ++c) {
-      const auto element = [&](int i) { return part(x, (c / inner * length + i) * inner + c % inner); };
+      const auto element = [&](int i) { return part(x, run.at(c, i)); };
       int all = zero;
-      if (last < rank) {
-        for (int i = 0; i < length; ++i) all = combine(all, element(i));
-      } else if (length > 0) {
+      if (!run.ends) {
+        for (int i = 0; i < run.length; ++i) all = combine(all, element(i));
+      } else if (run.length > 0) {
         vec<int> lane;
-        for (int i = 0; i < length; ++i) lane.push(sums ? element(i) : combine(-1, element(i)));
+        for (int i = 0; i < run.length; ++i) lane.push(sums ? element(i) : combine(-1, element(i)));
         all = fold(lane, zero, combine);
       }
       parts.push(all < 0 ? e.op->kit->constant(r_, rows(k), e.op->identity) : all);
@@ -241,14 +238,12 @@ class unpacker {
   }
   /// An op along one axis that gives its result from the components along it.
   constexpr vec<int> split_places(int k) {
-    const int x = g_.operand(k, 0), rank = shape_of(x).rank, axis = axes_dropped(kind::own, g_.eq[k].attr, rank).first;
-    const int length = shape_of(x).e[axis];
-    int inner = 1;
-    for (int a = axis + 1; a < rank; ++a) inner *= shape_of(x).e[a];
+    const int x = g_.operand(k, 0);
+    const run_of_components run(shape_of(x), axes_dropped(kind::own, g_.eq[k].attr, shape_of(x).rank));
     vec<int> parts;
     for (int c = 0; c < count(k); ++c) {
       vec<int> in;
-      for (int i = 0; i < length; ++i) in.push(part(x, (c / inner * length + i) * inner + c % inner));
+      for (int i = 0; i < run.length; ++i) in.push(part(x, run.at(c, i)));
       parts.push(g_.op(k).of_parts(r_, range_of(in)));
     }
     return parts;

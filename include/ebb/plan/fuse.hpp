@@ -9,11 +9,6 @@
 // Loops have even levels, and numbers (spaces of one element) the odd ones between: so a loop that reads a number computed from a reduction
 // is in the same group as one that reads the reduction itself. Numbers computed from arguments alone are at level -1, before all loops.
 // Numbers that no loop reads, directly or through other numbers, are one group at the end.
-//
-// [note: sums apart]
-// A loss is the sum of all rows, and a loop that adds them all cannot run on blocks of rows. So if arrays that it writes as well would then
-// stay in the cache, such a sum is a loop of its own, and what it adds is written to memory: the value of a loss over points is read again,
-// but their gradients are turned in the cache. make_plan compares both plans.
 #pragma once
 
 #include "readers.hpp"

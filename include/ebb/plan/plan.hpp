@@ -8,6 +8,7 @@
 #include "onto.hpp"
 #include "quotients.hpp"
 #include "rows.hpp"
+#include "sums_apart.hpp"
 
 #include "../graph/box.hpp"
 #include "../op/shaping.hpp"
@@ -392,8 +393,7 @@ EBB_COLD constexpr plan make_plan(const graph& g) {
   plan p = detail::planner(g).take();
   const std::int64_t outside = detail::sums_beside_stores(g, p) ? detail::volume_outside_blocks(g, p) : 0;
   if (outside == 0) return p;
-  plan apart = detail::planner(g, true).take();
-  if (detail::volume_outside_blocks(g, apart) < outside) return apart;
+  if (plan apart = detail::planner(g, true).take(); detail::volume_outside_blocks(g, apart) < outside) return apart;
   return p;
 }
 

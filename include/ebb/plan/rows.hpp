@@ -50,30 +50,6 @@ constexpr bool advances(const plan_buffer& b) {
          (b.rows == row_use::beyond || b.rows == row_use::result || (b.rows == row_use::within && b.is == plan_buffer::role::result));
 }
 
-/// The elements that temporaries outside of blocks have for each row; extents that only the call knows count as 64.
-EBB_COLD constexpr std::int64_t volume_outside_blocks(const graph& g, const plan& p) {
-  std::int64_t all = 0;
-  for (const plan_buffer& b : p.buffers) {
-    const shape& s = g.shapes[b.shape];
-    if (b.is != plan_buffer::role::temporary || b.rows == row_use::within) continue;
-    std::int64_t n = 1, rows = 0;
-    for (int a = 0; a < s.rank; ++a)
-      if (const int e = g.syms.find(s.e[a]); e >= 0) n *= e;
-      else if (rows++ > 0) n *= 64;
-    if (rows > 0) all += n;
-  }
-  return all;
-}
-/// Whether a loop that adds all rows writes arrays as well: see [note: sums apart].
-EBB_COLD constexpr bool sums_beside_stores(const graph& g, const plan& p) {
-  for (const nest& n : p.nests) {
-    if (n.stores.count == 0 || g.shapes[n.shape].rank == 0 || g.syms.find(g.shapes[n.shape].e[0]) >= 0) continue;
-    for (int r = n.reduces.first; r < n.reduces.first + n.reduces.count; ++r)
-      if (p.reduces[r].run && p.reduces[r].first == 0) return true;
-  }
-  return false;
-}
-
 class row_planner {
  public:
   constexpr row_planner(const graph& g, plan& p) : g_(g), p_(p) {}

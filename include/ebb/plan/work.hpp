@@ -97,7 +97,7 @@ EBB_COLD void push_work_of_whole(vec<work_term>& terms, const graph& g, const pl
   const shape& first = g.shape_of(g.operand(k, 0));
   const auto count = [&](const shape& over, double operations, int times = 1) { terms.push({over, {0, 0, operations}, times}); };
   switch (e.op->what) {
-    case kind::contract: count(result, 2, first.e[first.rank - (e.attr[0] & left_transposed ? 2 : 1)]); break;
+    case kind::contract: count(result, 2, first.e[summed_axis(e.attr[0], 0, first.rank)]); break;
     case kind::solve:
       count(result, e.attr[1] ? 1 : 2, first.e[first.rank - 1]);
       if (!e.attr[1]) count(first, 2.0 / 3, first.e[first.rank - 1]);

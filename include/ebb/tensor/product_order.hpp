@@ -28,6 +28,13 @@ namespace ebb::inline EBB_ABI {
 /// elements are summed in lanes.
 inline constexpr std::int64_t left_transposed = 1, right_transposed = 2, of_vector = 4, in_lanes = 8;
 
+/// The axis of operand j, 0 or 1, that a product of arrays of this rank sums, and the one that its result keeps.
+constexpr int summed_axis(std::int64_t attr, int j, int rank) {
+  const bool turned = attr & (j == 0 ? left_transposed : right_transposed);
+  return (j == 0) != turned ? rank - 1 : rank - 2;
+}
+constexpr int kept_axis(std::int64_t attr, int j, int rank) { return 2 * rank - 3 - summed_axis(attr, j, rank); }
+
 /// The reference: the sum over p < k of left(p) * right(p). Both have the type T of the accumulator.
 template <class T>
 constexpr T multiply_in_order(std::size_t k, auto&& left, auto&& right, bool lanes) {
