@@ -63,6 +63,33 @@ EBB_INLINE vector<T, Bytes> chosen(const vector<T, Bytes> (&x)[static_cast<std::
   }
 }
 
+/// Whether members of groups of Step elements are chosen within each 16 bytes: what is computed from them is put in order at the end.
+template <int Step, class T>
+inline constexpr bool is_chosen_apart = Step == 2 || (Step == 4 && sizeof(T) == 4);
+
+/// Every second lane of a and b from number A on, within each 16 bytes.
+template <int A, class T, std::size_t Bytes = register_bytes>
+EBB_INLINE vector<T, Bytes> halves_apart(vector<T, Bytes> a, vector<T, Bytes> b) {
+  constexpr int n = static_cast<int>(Bytes / sizeof(T)), e = 16 / static_cast<int>(sizeof(T)), half = e / 2;
+  return shuffled<[](int i) { return i / e * e + i % half * 2 + A + (i % e < half ? 0 : n); }, T, Bytes>(a, b);
+}
+/// Member C of each group of Step elements, in an order of groups that is the same for all members. together<Step>(x) puts them in order.
+template <int Step, int C, class T, std::size_t Bytes = register_bytes>
+EBB_INLINE vector<T, Bytes> chosen_apart(const vector<T, Bytes> (&x)[static_cast<std::size_t>(Step)]) {
+  if constexpr (!is_chosen_apart<Step, T>) return chosen<Step, C, 0, T, Bytes>(x);
+  else if constexpr (Step == 2) return halves_apart<C, T, Bytes>(x[0], x[1]);
+  else return halves_apart<C / 2, T, Bytes>(halves_apart<C % 2, T, Bytes>(x[0], x[1]), halves_apart<C % 2, T, Bytes>(x[2], x[3]));
+}
+template <int Step, class T, std::size_t Bytes = register_bytes>
+EBB_INLINE vector<T, Bytes> together(vector<T, Bytes> x) {
+  if constexpr (!is_chosen_apart<Step, T> || Bytes == 16) return x;
+  else {
+    constexpr int n = static_cast<int>(Bytes / sizeof(T)), e = 16 / static_cast<int>(sizeof(T)), own = e / Step;
+    // Group i is in register i / (n / Step), there in 16 bytes number i % (n / Step) / own.
+    return shuffled<[](int i) { return i % (n / Step) / own * e + i / (n / Step) * own + i % own; }, T, Bytes>(x, x);
+  }
+}
+
 /// Every second or third element from p on. Elements after the last one are not accessed.
 template <int Step, class T, std::size_t Bytes = register_bytes>
 EBB_INLINE vector<T, Bytes> every(const T* p) {

@@ -34,11 +34,6 @@ struct pool_axis {
       return last > first ? (last - first + step - 1) / step : 0;
     }
     constexpr range moved(std::ptrdiff_t n) const { return {first + n, last + n, step, padded}; }
-    constexpr bool has_size_of(const range& other) const {
-      return last - first == other.last - other.first && step == other.step && padded == other.padded;
-    }
-    /// Whether it is adjacent groups of so many places.
-    constexpr bool has_groups(std::ptrdiff_t of) const { return step == 1 && (last - first) % of == 0; }
   };
   /// The places of window i that are inside of the array.
   constexpr range inside(std::ptrdiff_t i, bool adaptive) const {
@@ -48,6 +43,17 @@ struct pool_axis {
     const std::ptrdiff_t skipped = start < 0 ? (by.dilation - 1 - start) / by.dilation : 0;
     const std::ptrdiff_t edge = places + by.before;  // a window that begins before the edge may end after it: see pool::ceil_mode
     return {start + skipped * by.dilation, end < places ? end : places, by.dilation, (end < edge ? end : edge) - start};
+  }
+  /// Windows side by side that have all their places: from `first` on before `last`. Neighbours begin `distance` places apart.
+  struct run {
+    std::ptrdiff_t first = 0, last = 0, distance = 1;
+  };
+  constexpr run whole_windows(bool adaptive) const {
+    if (adaptive) return even > 0 ? run{0, windows, even} : run{};
+    const std::ptrdiff_t rest = places + by.before - static_cast<std::ptrdiff_t>(size - 1) * by.dilation - 1;
+    const std::ptrdiff_t first = (by.before + by.stride - 1) / by.stride;
+    const std::ptrdiff_t last = rest < 0 ? 0 : std::min(windows, rest / by.stride + 1);
+    return {first, std::max(first, last), by.stride};
   }
 };
 
@@ -88,6 +94,8 @@ struct pool_attributes {
 struct pool_call : pool_attributes {
   pool_axis deep, row, column;  // an axis that is not there has one place and one window
   std::size_t planes = 1;
+  pool_axis::run whole_rows, whole;  // of rows, and of columns
+  bool pairs_apart = false;
 
   constexpr pool_call(const std::int64_t* attr, const extent_list& x, const extent_list& y) : pool_attributes(unpacked(attr)) {
     planes = x.volume(0, x.rank - axes);
@@ -98,6 +106,9 @@ struct pool_call : pool_attributes {
       *own[i] = {a.by, a.size};
       own[i]->set_extents(x.e[at], y.e[at]);
     }
+    whole_rows = row.whole_windows(adaptive);
+    whole = column.whole_windows(adaptive);
+    pairs_apart = are_pairs_apart();
   }
   constexpr std::size_t places() const { return static_cast<std::size_t>(deep.places * row.places * column.places); }
 
@@ -117,17 +128,6 @@ struct pool_call : pool_attributes {
         }
       }
   }
-  /// Windows side by side that have all their columns: from `first` on before `last`. Neighbours begin `distance` places apart.
-  struct run {
-    std::ptrdiff_t first = 0, last = 0, distance = 1;
-  };
-  constexpr run whole_windows() const {
-    if (adaptive) return column.even > 0 ? run{0, column.windows, column.even} : run{};
-    const std::ptrdiff_t rest = column.places + column.by.before - static_cast<std::ptrdiff_t>(column.size - 1) * column.by.dilation - 1;
-    const std::ptrdiff_t first = (column.by.before + column.by.stride - 1) / column.by.stride;
-    const std::ptrdiff_t last = rest < 0 ? 0 : std::min(column.windows, rest / column.by.stride + 1);
-    return {first, std::max(first, last), column.by.stride};
-  }
   /// Whether windows are pairs of columns side by side, of rows and planes that no other window has.
   constexpr bool are_pairs_apart() const {
     const auto apart = [this](const pool_axis& a) {
@@ -137,12 +137,12 @@ struct pool_call : pool_attributes {
     const bool pairs = adaptive ? column.even == 2 : column.size == 2 && column.by.stride == 2;
     return pairs && apart(column) && apart(row) && apart(deep);
   }
-  /// All windows of all planes: take(so far, element) in the order of each_place, from `initial` on, then what finish(window) makes of it.
+  /// All windows of a plane: take(so far, element) in the order of each_place, from `initial` on, then what finish(window) makes of it.
   /// Neighbours go together, so that no element waits for the one before it in its window: in lanes, if they begin up to four places apart.
-  template <class T, class S>
-  void each_plane(const whole_call& c, auto take, S initial, auto finish) const {
-    const run whole = whole_windows();
-    const auto with_distance = [&]<int Distance>() { planes_at<T, S, Distance>(c, whole, take, initial, finish); };
+  /// AnyOrder: the elements of a window are taken in any order.
+  template <bool AnyOrder, class T, class S>
+  void pool_plane(const T* x, T* out, auto take, S initial, auto finish) const {
+    const auto with_distance = [&]<int Distance>() { plane_at<Distance, AnyOrder>(x, out, take, initial, finish); };
     if constexpr (std::is_same_v<T, S>) {
       if (whole.distance == 1) return with_distance.template operator()<1>();
       if (whole.distance == 2) return with_distance.template operator()<2>();
@@ -151,100 +151,123 @@ struct pool_call : pool_attributes {
     }
     with_distance.template operator()<0>();
   }
+  /// The elements of a window, as steps from its first one.
+  struct steps {
+    std::ptrdiff_t planes, to_plane, rows, to_row, columns, to_column;
+  };
   /// Distance: that of the whole windows, or 0 for any.
-  template <class T, class S, int Distance>
-  void planes_at(const whole_call& c, const run& whole, auto take, S initial, auto finish) const {
-    constexpr int most = Distance > 0 ? rows_together : 1;
+  template <int Distance, bool AnyOrder, class T, class S>
+  void plane_at(const T* x, T* out, auto take, S initial, auto finish) const {
+    constexpr int most = Distance == 0 ? 1 : AnyOrder && Distance > 1 ? 2 : 4;  // rows together: a sum in order is a chain
     const pool_axis::range first = column.inside(whole.first, adaptive);
-    T* out = static_cast<T*>(c.out);
-    for (std::size_t i = 0; i < planes; ++i) {
-      const T* const x = static_cast<const T*>(c.in[0]) + i * places();
-      for (std::ptrdiff_t h = 0; h < deep.windows; ++h) {
-        const pool_axis::range planes_of_window = deep.inside(h, adaptive);
-        for (std::ptrdiff_t y = 0, n = 0, together = 1; y < row.windows; y += together) {
-          window w[most];
-          together = 0;
-          for (; together < most && y + together < row.windows; ++together) {
-            w[together] = {planes_of_window, row.inside(y + together, adaptive), {}};
-            if (!w[together].row.has_size_of(w[0].row)) break;
+    const std::ptrdiff_t of_row = column.places, of_plane = row.places * of_row;
+    for (std::ptrdiff_t h = 0; h < deep.windows; ++h) {
+      window w{deep.inside(h, adaptive), {}, {}};
+      for (std::ptrdiff_t y = 0, n = 0; y < row.windows;) {
+        const bool together = most > 1 && y >= whole_rows.first && y + most <= whole_rows.last;
+        w.row = row.inside(y, adaptive);
+        const std::ptrdiff_t at = w.deep.first * of_plane + w.row.first * of_row, next = whole_rows.distance * of_row;
+        steps s{w.deep.count(), w.deep.step * of_plane, w.row.count(), w.row.step * of_row, 0, 0};
+        for (std::ptrdiff_t z = 0; z < column.windows; z += n, out += n) {
+          const bool is_whole = z >= whole.first && z < whole.last;
+          const std::ptrdiff_t rest = is_whole ? whole.last - z : 0;
+          w.column = is_whole ? first.moved((z - whole.first) * whole.distance) : column.inside(z, adaptive);
+          s.columns = w.column.count(), s.to_column = w.column.step;
+          const auto result = finish(w);
+          n = 0;
+          if constexpr (Distance > 0) {
+            const auto lanes_of = [&]<int Rows>() EBB_LAMBDA {
+              return in_lanes<Distance, AnyOrder, simd::register_bytes, Rows>(x, at + w.column.first, next, s, rest, out, take, initial,
+                                                                              result);
+            };
+            n = together ? lanes_of.template operator()<most>() : lanes_of.template operator()<1>();
           }
-          if (together < most) together = 1;
-          for (std::ptrdiff_t z = 0; z < column.windows; z += n, out += n) {
-            const bool is_whole = z >= whole.first && z < whole.last;
-            const std::ptrdiff_t rest = is_whole ? whole.last - z : 0;
-            const pool_axis::range columns = is_whole ? first.moved((z - whole.first) * whole.distance) : column.inside(z, adaptive);
-            for (std::ptrdiff_t u = 0; u < together; ++u) w[u].column = columns;
-            n = 0;
-            if constexpr (Distance > 0) {
-              const auto result = finish(w[0]);
-              n = together == 1 ? in_lanes<Distance, simd::register_bytes, 1>(x, w, rest, out, take, initial, result)
-                                : in_lanes<Distance, simd::register_bytes, most>(x, w, rest, out, take, initial, result);
-            }
-            for (std::ptrdiff_t u = 0, one = n; one == 0 && u < together; ++u)
-              n = side_by_side(x, w[u], rest, whole.distance, out + u * column.windows, take, initial, finish(w[u]));
-          }
-          out += (together - 1) * column.windows;
+          for (std::ptrdiff_t u = 0, one = n; one == 0 && u < (together ? most : 1); ++u)
+            n = side_by_side(x, at + w.column.first + u * next, s, rest, whole.distance, out + u * column.windows, take, initial, result);
         }
+        out += together ? (most - 1) * column.windows : 0;
+        y += together ? most : 1;
       }
     }
   }
-  static constexpr int rows_together = 4;
 
-  /// The windows w[0], w[1], ... of Rows rows with their neighbours, of which there are at least `rest`, in lanes of a register of so many
-  /// bytes or fewer: several rows, since each sum is a chain. Returns the number of neighbours, or 0.
-  template <int Distance, std::size_t Bytes, int Rows, class T>
-  EBB_INLINE std::ptrdiff_t in_lanes(const T* x, const window* w, std::ptrdiff_t rest, T* out, auto take, T initial, auto result) const {
+  /// The window whose first element is number `at`, with its neighbours, of which there are at least `rest`, and those of the Rows - 1
+  /// next rows, each `next` elements further: in lanes of a register of so many bytes or fewer. Returns the number of neighbours, or 0.
+  template <int Distance, bool AnyOrder, std::size_t Bytes, int Rows, class T>
+  EBB_INLINE std::ptrdiff_t in_lanes(const T* x, std::ptrdiff_t at, std::ptrdiff_t next, const steps& s, std::ptrdiff_t rest, T* out,
+                                     auto take, T initial, auto result) const {
     using V = simd::vector<T, Bytes>;
-    constexpr std::ptrdiff_t count = Bytes / sizeof(T), distance = Distance;
-    const pool_axis::range columns = w->column;
-    const bool has_groups = columns.has_groups(distance);
-    if (rest >= count && (Distance < 4 || has_groups)) {
+    constexpr std::ptrdiff_t count = Bytes / sizeof(T);
+    const bool has_groups = Distance > 1 && s.to_column == 1 && s.columns % Distance == 0;
+    if (rest < count || (Distance == 4 && !has_groups)) {
+      if constexpr (Bytes >= 32) return in_lanes<Distance, AnyOrder, Bytes / 2, Rows>(x, at, next, s, rest, out, take, initial, result);
+      else return 0;
+    }
+    const auto each = [=](std::ptrdiff_t by, auto&& f) EBB_LAMBDA {
+      for (std::ptrdiff_t h = 0, plane = at; h < s.planes; ++h, plane += s.to_plane)
+        if constexpr (AnyOrder) {  // a window has fewer columns than rows here: often one
+          for (std::ptrdiff_t z = 0, first = plane; z < s.columns; z += by, first += by * s.to_column)
+            for (std::ptrdiff_t y = 0, i = first; y < s.rows; ++y, i += s.to_row) f(i);
+        } else
+          for (std::ptrdiff_t y = 0, first = plane; y < s.rows; ++y, first += s.to_row)
+            for (std::ptrdiff_t z = 0, i = first; z < s.columns; z += by, i += by * s.to_column) f(i);
+    };
+    const auto put = [=, this](int u, V so_far) EBB_LAMBDA {
+      const V r = result(so_far);
+      std::memcpy(out + u * column.windows, &r, sizeof r);
+    };
+    if constexpr (Distance > 1)
+      if (has_groups) {
+        // Groups of Distance adjacent elements, each for one lane: in the registers that they are loaded to, or one after the other.
+        V so_far[Rows][AnyOrder ? Distance : 1];
+        repeat<Rows>([&]<int U>() EBB_LAMBDA {
+          for (V& v : so_far[U]) v = V{} + initial;
+        });
+        each(Distance, [&](std::ptrdiff_t i) EBB_LAMBDA {
+          repeat<Rows>([&]<int U>() EBB_LAMBDA {
+            V all[Distance];
+            repeat<Distance>([&]<int C>() EBB_LAMBDA { all[C] = simd::load_bytes<T, Bytes>(x + i + U * next + C * count); });
+            repeat<Distance>([&]<int C>() EBB_LAMBDA {
+              if constexpr (AnyOrder) so_far[U][C] = take(so_far[U][C], all[C]);
+              else so_far[U][0] = take(so_far[U][0], simd::chosen_apart<Distance, C, T, Bytes>(all));
+            });
+          });
+        });
+        repeat<Rows>([&]<int U>() EBB_LAMBDA {
+          if constexpr (AnyOrder) {
+            V all = simd::chosen_apart<Distance, 0, T, Bytes>(so_far[U]);
+            repeat<Distance - 1>([&]<int C>() EBB_LAMBDA { all = take(all, simd::chosen_apart<Distance, C + 1, T, Bytes>(so_far[U])); });
+            put(U, simd::together<Distance, T, Bytes>(all));
+          } else put(U, simd::together<Distance, T, Bytes>(so_far[U][0]));
+        });
+        return count;
+      }
+    if constexpr (Distance < 4) {
       V so_far[Rows];
       repeat<Rows>([&]<int U>() EBB_LAMBDA { so_far[U] = V{} + initial; });
-      for (std::ptrdiff_t h = w->deep.first; h < w->deep.last; h += w->deep.step)
-        for (std::ptrdiff_t y = 0; y < w->row.last - w->row.first; y += w->row.step) {
-          const auto from = [=, this](int u) EBB_LAMBDA { return x + (h * row.places + w[u].row.first + y) * column.places; };
-          std::ptrdiff_t z = columns.first;
-          if constexpr (Distance > 1)
-            for (; has_groups && z < columns.last; z += distance)
-              repeat<Rows>([&]<int U>() EBB_LAMBDA { so_far[U] = group_taken<Distance, Bytes>(from(U) + z, so_far[U], take); });
-          if constexpr (Distance < 4)
-            for (; z < columns.last; z += columns.step)
-              repeat<Rows>([&]<int U>() EBB_LAMBDA {
-                if constexpr (Distance == 1) so_far[U] = take(so_far[U], simd::load_bytes<T, Bytes>(from(U) + z));
-                else so_far[U] = take(so_far[U], simd::every<Distance, T, Bytes>(from(U) + z));
-              });
-        }
-      repeat<Rows>([&]<int U>() EBB_LAMBDA {
-        const V r = result(so_far[U]);
-        std::memcpy(out + U * column.windows, &r, sizeof r);
+      each(1, [&](std::ptrdiff_t i) EBB_LAMBDA {
+        repeat<Rows>([&]<int U>() EBB_LAMBDA {
+          if constexpr (Distance == 1) so_far[U] = take(so_far[U], simd::load_bytes<T, Bytes>(x + i + U * next));
+          else so_far[U] = take(so_far[U], simd::every<Distance, T, Bytes>(x + i + U * next));
+        });
       });
-      return count;
+      repeat<Rows>([&]<int U>() EBB_LAMBDA { put(U, so_far[U]); });
     }
-    if constexpr (Bytes >= 32) return in_lanes<Distance, Bytes / 2, Rows>(x, w, rest, out, take, initial, result);
-    else return 0;
-  }
-  /// Groups of Distance adjacent elements, each for one lane: their first elements are taken first.
-  template <int Distance, std::size_t Bytes, class T>
-  static EBB_INLINE auto group_taken(const T* from, simd::vector<T, Bytes> so_far, auto take) {
-    return [&]<int... C>(std::integer_sequence<int, C...>) EBB_LAMBDA {
-      const simd::vector<T, Bytes> all[] = {simd::load_bytes<T, Bytes>(from + C * static_cast<int>(Bytes / sizeof(T)))...};
-      simd::vector<T, Bytes> r = so_far;
-      ((r = take(r, simd::chosen<Distance, C, 0, T, Bytes>(all))), ...);
-      return r;
-    }(std::make_integer_sequence<int, Distance>());
+    return count;
   }
   /// The same one by one: up to 8 together.
   template <class T, class S>
-  std::ptrdiff_t side_by_side(const T* x, const window& w, std::ptrdiff_t rest, std::ptrdiff_t distance, T* out, auto take, S initial,
-                              auto result) const {
+  static std::ptrdiff_t side_by_side(const T* x, std::ptrdiff_t at, const steps& s, std::ptrdiff_t rest, std::ptrdiff_t distance, T* out,
+                                     auto take, S initial, auto result) {
     S so_far[8];
     for (S& e : so_far) e = initial;
     const auto together = [&]<std::size_t... K>(std::index_sequence<K...>) {
-      each_place(w, [&](std::size_t at) {
-        const T* const from = x + at;
-        ((so_far[K] = take(so_far[K], static_cast<S>(from[static_cast<std::ptrdiff_t>(K) * distance]))), ...);
-      });
+      for (std::ptrdiff_t h = 0; h < s.planes; ++h)
+        for (std::ptrdiff_t y = 0; y < s.rows; ++y)
+          for (std::ptrdiff_t z = 0; z < s.columns; ++z) {
+            const T* const from = x + at + h * s.to_plane + y * s.to_row + z * s.to_column;
+            ((so_far[K] = take(so_far[K], static_cast<S>(from[static_cast<std::ptrdiff_t>(K) * distance]))), ...);
+          }
     };
     const std::ptrdiff_t n = rest >= 8 ? 8 : rest >= 4 ? 4 : 1;
     if (n == 8) together(std::make_index_sequence<8>());

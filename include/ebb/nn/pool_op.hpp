@@ -15,28 +15,55 @@
 #include "../op/whole.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <utility>
 
 namespace ebb::inline EBB_ABI::detail {
 
+/// Whether an element is NaN.
 template <class T>
 bool has_nan(const T* x, std::size_t size) {
+  bool any = false;
+  std::size_t i = 0;
   if constexpr (std::is_same_v<T, computed_in<T>>) {
-    constexpr auto width = static_cast<std::size_t>(lane_count);
-    auto found = lanes<T>::isnan(lanes<T>::all(T(0)));
-    std::size_t i = 0;
-    for (; i + width <= size; i += width) found = found | lanes<T>::isnan(lanes<T>::load(x + i));
-    bool any = lanes<T>::any(found);
-    for (; i < size; ++i) any |= x[i] != x[i];
-    return any;
-  } else {
-    bool any = false;
-    for (std::size_t i = 0; i < size; ++i) any |= static_cast<computed_in<T>>(x[i]) != static_cast<computed_in<T>>(x[i]);
-    return any;
+    using I = simd::int_of<T>;
+    constexpr auto width = static_cast<std::size_t>(simd::count_of<T>);
+    simd::vector<I> most{};  // a NaN without its sign is a larger integer than infinity
+    for (; i + width <= size; i += width) {
+      const simd::vector<I> bits = simd::as_int<T>(simd::load(x + i)) & std::numeric_limits<I>::max();
+      most = bits > most ? bits : most;
+    }
+    any = simd::any_lane(simd::less<I>(simd::all(std::bit_cast<I>(std::numeric_limits<T>::infinity())), most));
   }
+  for (; i < size; ++i) any |= static_cast<computed_in<T>>(x[i]) != static_cast<computed_in<T>>(x[i]);
+  return any;
+}
+/// Whether an element is 0; or -0, as it lies in memory.
+template <class T>
+bool has_zero(const T* x, std::size_t size) {
+  bool any = false;
+  std::size_t i = 0;
+  if constexpr (std::is_same_v<T, computed_in<T>>) {
+    simd::mask<T> found{};
+    for (constexpr auto width = static_cast<std::size_t>(simd::count_of<T>); i + width <= size; i += width)
+      found = static_cast<simd::mask<T>>(found | simd::equal<T>(simd::load(x + i), simd::vector<T>{}));
+    any = simd::any_lane(found);
+  }
+  for (; i < size; ++i) any |= static_cast<computed_in<T>>(x[i]) == 0;
+  return any;
+}
+template <class T>
+bool has_negative_zero(const T* x, std::size_t size) {
+  using B = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+  constexpr B sign = static_cast<B>(B{1} << (8 * sizeof(T) - 1));
+  B most = 0;  // of the numbers by which -0 is the largest one
+  for (std::size_t i = 0; i < size; ++i) most = std::max(most, static_cast<B>(~(std::bit_cast<B>(x[i]) ^ sign)));
+  return most == static_cast<B>(~B{0});
 }
 
-/// Op::plane<S>(call, in, put, sums) computes one plane: in(j, i) is element i of operand j there.
+/// Op::plane<S>(call, in, put, sums) computes one plane: in(j, i) is element i of operand j there. Op::in_lanes<T>(call, in, out) does the
+/// same in lanes, or gives false.
 template <class Op>
 struct pooling : op_base {
   static constexpr kind what = kind::own;
@@ -57,12 +84,17 @@ struct pooling : op_base {
     const std::size_t size[] = {c.shapes[0].volume() / std::max<std::size_t>(p.planes, 1), p.places()};
     using R = typename Op::template result<T>;
     R* out = static_cast<R*>(c.out);
-    if constexpr (requires { Op::template planes<T>(c, p); })
-      if (Op::template planes<T>(c, p)) return;
-    for (std::size_t i = 0; i < p.planes; ++i, out += c.result.volume() / p.planes)
+    const std::size_t step = c.result.volume() / std::max<std::size_t>(p.planes, 1);
+    for (std::size_t i = 0; i < p.planes; ++i, out += step) {
+      if constexpr (requires(const T* const* in) { Op::template in_lanes<T>(p, in, out); }) {
+        constexpr int last = Op::arity - 1;
+        const T* const in[] = {static_cast<const T*>(c.in[0]) + i * size[0], static_cast<const T*>(c.in[last]) + i * size[last]};
+        if (Op::template in_lanes<T>(p, in, out)) continue;
+      }
       Op::template plane<S>(
           p, [&](int j, std::size_t k) { return static_cast<S>(static_cast<const T*>(c.in[j])[i * size[j] + k]); },
           [&](std::size_t k, auto x) { out[k] = static_cast<R>(x); }, sums);
+    }
   }
   template <class S>
   static constexpr void reference(const move_call& c, auto in, auto put) {
@@ -90,16 +122,17 @@ struct pool_pick : ebb::detail::pooling<pool_pick> {
   static constexpr std::string_view name = "pool_pick";
   static constexpr int arity = 2;
   static constexpr bool adds = false;
-  /// The largest elements themselves, side by side if none is NaN: then the larger of two numbers is one instruction.
+  /// The largest elements themselves, side by side: if none is NaN, the larger of two numbers is one instruction, and the order in which
+  /// elements are taken decides about nothing but the sign of 0.
   template <class T>
-  static bool planes(const whole_call& c, const ebb::detail::pool_call& p) {
+  static bool in_lanes(const ebb::detail::pool_call& p, const T* const* in, T* out) {
     using S = ebb::detail::computed_in<T>;
-    const std::size_t size = c.shapes[0].volume();
-    if (!p.largest || c.in[0] != c.in[1] || ebb::detail::has_nan(static_cast<const T*>(c.in[0]), size)) return false;
+    const std::size_t size = p.places(), windows = static_cast<std::size_t>(p.deep.windows * p.row.windows * p.column.windows);
+    if (!p.largest || in[0] != in[1] || ebb::detail::has_nan(in[0], size)) return false;
     const auto itself = [](const auto&) { return [](auto best) EBB_LAMBDA { return best; }; };
     const auto larger = [](auto best, auto x) EBB_LAMBDA { return x > best ? x : best; };
-    p.template each_plane<T>(c, larger, -std::numeric_limits<S>::infinity(), itself);
-    return true;
+    p.template pool_plane<true>(in[0], out, larger, -std::numeric_limits<S>::infinity(), itself);
+    return !ebb::detail::has_zero(out, windows) || !ebb::detail::has_negative_zero(in[0], size);
   }
   template <class S>
   static constexpr void plane(const ebb::detail::pool_call& p, auto in, auto put, S*) {
@@ -135,17 +168,15 @@ struct pool_place : ebb::detail::pooling<pool_place> {
   static constexpr bool adds = true;
   /// Windows of pairs in lanes, if no place is in two windows.
   template <class T>
-  static bool planes(const whole_call& c, const ebb::detail::pool_call& p) {
+  static bool in_lanes(const ebb::detail::pool_call& p, const T* const* in, T* out) {
     if constexpr (!std::is_same_v<T, ebb::detail::computed_in<T>>) return false;
     else {
-      if (!p.are_pairs_apart()) return false;
-      const T *g = static_cast<const T*>(c.in[0]), *x = static_cast<const T*>(c.in[1]);
-      T* out = static_cast<T*>(c.out);
-      std::fill_n(out, c.result.volume(), T(0));  // there may be places without a window
-      for (std::size_t i = 0; i < p.planes; ++i, x += p.places(), out += p.places())
-        for (std::ptrdiff_t h = 0; h < p.deep.windows; ++h)
-          for (std::ptrdiff_t y = 0; y < p.row.windows; ++y, g += p.column.windows)
-            place_pairs<T, simd::register_bytes>(p, {p.deep.inside(h, p.adaptive), p.row.inside(y, p.adaptive), {}}, 0, g, x, out);
+      if (!p.pairs_apart) return false;
+      const T* g = in[0];
+      std::fill_n(out, p.places(), T(0));  // there may be places without a window
+      for (std::ptrdiff_t h = 0; h < p.deep.windows; ++h)
+        for (std::ptrdiff_t y = 0; y < p.row.windows; ++y, g += p.column.windows)
+          place_pairs<T, simd::register_bytes>(p, {p.deep.inside(h, p.adaptive), p.row.inside(y, p.adaptive), {}}, 0, g, in[1], out);
       return true;
     }
   }
@@ -207,10 +238,10 @@ struct pool_mean : ebb::detail::pooling<pool_mean> {
   static constexpr int arity = 1;
   static constexpr bool adds = false;
   template <class T>
-  static bool planes(const whole_call& c, const ebb::detail::pool_call& p) {
+  static bool in_lanes(const ebb::detail::pool_call& p, const T* const* in, T* out) {
     using S = ebb::detail::computed_in<T>;
     const auto plus = [](auto sum, auto x) EBB_LAMBDA { return sum + x; };
-    p.template each_plane<T>(c, plus, S(0), [&p](const auto& w) {
+    p.template pool_plane<false>(in[0], out, plus, S(0), [&p](const auto& w) {
       return [count = p.template count<S>(w)](auto sum) EBB_LAMBDA { return sum / count; };
     });
     return true;
