@@ -68,6 +68,9 @@ void ops::pairs(table& t) {
   add_shaped_value<cubes, cubes>(t, "movedim", one, [](auto x) { return ebb::movedim<0, 2>(x); });
   add_shaped_value<cubes, cubes>(t, "permute", one, [](auto x) { return ebb::permute<1, 0, 2>(x); });
   add_shaped_value<of<64, 2, 64>, matrix, matrix>(t, "stack", two, [](auto x, auto y) { return ebb::stack<1>(x, y); });
+  add_shaped_value<of<2048, 2>, of<2048>, of<2048>>(t, "stack of computed columns", two, [](auto x, auto y) {
+    return ebb::stack<-1>(x + y, x * y);
+  });
   add_shaped_value<of<64, 15, 8>, matrix>(t, "unfold", one, [](auto x) { return ebb::unfold<1, 8, 4>(x); });
   add_shaped_value<matrix, row, row>(t, "toeplitz", two, [](auto x, auto y) { return ebb::toeplitz(x, y); });
   add_shaped_value<matrix, row>(t, "vander", one, [](auto x) { return ebb::vander<64>(x); });

@@ -317,6 +317,12 @@ void moves_of_elements(ops::table& t) {
       std::copy_n(y + i * side, side, out + (2 * i + 1) * side);
     }
   });
+  ops::add_loop(t, "stack of computed columns", [](read x, read y, write out) {
+    for (std::size_t i = 0; i < 2048; ++i) {
+      out[2 * i] = x[i] + y[i];
+      out[2 * i + 1] = x[i] * y[i];
+    }
+  });
   ops::add_loop(t, "unfold", [](read x, write out) {
     for (std::size_t i = 0; i < side; ++i)
       for (std::size_t w = 0; w < 15; ++w) std::copy_n(x + i * side + 4 * w, 8, out + (i * 15 + w) * 8);

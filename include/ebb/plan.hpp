@@ -6,6 +6,7 @@
 
 #include "plan/step.hpp"
 #include "plan/view.hpp"
+#include "plan/joined.hpp"
 #include "plan/band.hpp"
 #include "plan/readers.hpp"
 #include "plan/fuse.hpp"

@@ -48,7 +48,7 @@ TEST_CASE("moves among components are renamings") {
   CHECK(how_many(g, ebb::kind::move) == 9);
   CHECK(rows_only(u) == 9);
   // Both arguments are turned and cut into three, and the result is joined and turned.
-  CHECK(how_many(u, ebb::kind::move) == 2 + 6 + 2);
+  CHECK(how_many(u, ebb::kind::move) == 2 + 6 + 1);
 }
 
 namespace {

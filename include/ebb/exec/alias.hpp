@@ -82,7 +82,10 @@ class memory_uses {
     const nest& n = p.nests.data()[x.nest];
     const int all = (1 << n.loops) - 1;
     for (int i = n.loads.first; i < n.loads.first + n.loads.count; ++i) reads(p.loads.data()[i].buffer, p.loads.data()[i].along == all);
-    for (int i = n.stores.first; i < n.stores.first + n.stores.count; ++i) writes(p.stores.data()[i].buffer, true);
+    for (int i = n.stores.first; i < n.stores.first + n.stores.count; ++i) {
+      const nest_store& to = p.stores.data()[i];
+      writes(to.buffer, to.joined.count == 0);
+    }
     for (int i = n.reduces.first; i < n.reduces.first + n.reduces.count; ++i) writes(p.reduces.data()[i].buffer, false);
   }
 

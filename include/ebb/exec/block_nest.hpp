@@ -68,6 +68,12 @@ class block_nest {
   const nest_store& store(int i) const { return p_->stores[n_->stores.first + i]; }
   int number_of(slot s) const { return first_slot_[static_cast<int>(s.type)] + s.number; }
   char*& at(slot s) { return at_[number_of(s)]; }
+  /// f(number) for each slot that store i writes.
+  void each_stored(int i, auto&& f) const {
+    const nest_store& x = store(i);
+    if (x.joined.count == 0) f(number_of(x.from));
+    for (int c = 0; c < x.joined.count; ++c) f(number_of({x.from.type, p_->joined[x.joined.first + c]}));
+  }
   int inner() const { return n_->loops - 1; }
   int all_loops() const { return (1 << n_->loops) - 1; }
   static int kept_loops(const nest& n, const nest_reduce& r) {
@@ -112,7 +118,7 @@ class block_nest {
       for (int j = 0; j < compute(c).count; ++j) last[number_of(compute(c).in[j])] = c;
     const int end = n_->computes.count;
     for (int i = 0; i < red_.size(); ++i) last[number_of(reduce(i).in)] = end;
-    for (int i = 0; i < out_.size(); ++i) last[number_of(store(i).from)] = end;
+    for (int i = 0; i < out_.size(); ++i) each_stored(i, [&](int s) { last[s] = end; });
     for (int i = 0; i < in_.size(); ++i)
       if (!is_array(i) && load(i).source != nest_load::from::literal) own_[number_of(load(i).to)] = new_block(load(i).to.type);
     vec<char> computed(slots, 0);
@@ -224,10 +230,26 @@ class block_nest {
     }
     add_to_rows(j, n);
     add_to_runs(n);
+    // First those that may store what was loaded: it may lie where others are stored.
+    for (int i = 0; i < out_.size(); ++i)
+      if (store(i).joined.count > 0) store_joined(i, j, n);
     for (int i = 0; i < out_.size(); ++i) {
       const std::size_t size = size_of(store(i).from.type);
-      std::memcpy(out_[i] + j * size, at(store(i).from), n * size);
+      if (store(i).joined.count == 0) std::memcpy(out_[i] + j * size, at(store(i).from), n * size);
     }
+  }
+  EBB_ONCE void store_joined(int i, std::size_t j, std::size_t n) {
+    const std::size_t size = size_of(store(i).from.type), count = static_cast<std::size_t>(store(i).joined.count);
+    strided_copy box;
+    box.rank = 1;
+    box.extent[0] = n;
+    box.from[0] = 1;
+    box.to[0] = static_cast<std::ptrdiff_t>(count);
+    char* to = out_[i] + j * count * size;
+    each_stored(i, [&](int s) {
+      kernel::copy(box, at_[s], to, size);
+      to += size;
+    });
   }
   EBB_ONCE void copy_with_step(const nest_load& x, const char* row, std::ptrdiff_t bytes, std::size_t j, std::size_t n) {
     strided_copy box;

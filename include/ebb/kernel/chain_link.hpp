@@ -56,6 +56,8 @@ class chain_link {
       if (x.source == nest_load::from::index) return false;
       if (x.source == nest_load::from::array && x.along == 0 && (is_primary(x.buffer) || is_mask(x.buffer))) return false;
     }
+    for (int i = 0; i < n.stores.count; ++i)
+      if (plan.stores[static_cast<std::size_t>(n.stores.first + i)].joined.count > 0) return false;
     return true;
   }();
 

@@ -7,6 +7,7 @@
 // Every second one is a shuffle of two registers, every fourth one a shuffle of two such shuffles.
 #pragma once
 
+#include "../base/repeat.hpp"
 #include "batch.hpp"
 
 namespace ebb::inline EBB_ABI::simd {
@@ -119,22 +120,25 @@ EBB_INLINE void mix_pairs(vector<T, Bytes>& x, vector<T, Bytes>& y) {
   x = shuffled<[](int i) { return i % 2 * n + i / 2; }, T, Bytes>(a, b);
   y = shuffled<[](int i) { return i % 2 * n + (i + n) / 2; }, T, Bytes>(a, b);
 }
-/// The same for groups: register C has member C of each group; then they have the groups one after the other.
+/// The same for groups of Step, a product of twos and threes: register C has member C of each group; then they have the groups one after
+/// the other.
 template <class T, std::size_t Step>
 EBB_INLINE void mix(vector<T> (&x)[Step]) {
-  constexpr int n = count_of<T>, step = static_cast<int>(Step);
+  constexpr int n = count_of<T>;
   if constexpr (Step == 2) mix_pairs<T>(x[0], x[1]);
-  else if constexpr (Step == 4) {
-    vector<T> even[] = {x[0], x[2]}, odd[] = {x[1], x[3]};
-    mix<T>(even);
-    mix<T>(odd);
-    vector<T> first[] = {even[0], odd[0]}, last[] = {even[1], odd[1]};
-    mix<T>(first);
-    mix<T>(last);
-    x[0] = first[0], x[1] = first[1], x[2] = last[0], x[3] = last[1];
+  else if constexpr (Step != 3) {  // every second or third register first, then two or three of what they give
+    constexpr std::size_t few = Step % 2 == 0 ? 2 : 3, rest = Step / few;
+    vector<T> every[few][rest];
+    repeat<static_cast<int>(Step)>([&]<int C>() EBB_LAMBDA { every[C % few][C / few] = x[C]; });
+    repeat<static_cast<int>(few)>([&]<int C>() EBB_LAMBDA { mix<T>(every[C]); });
+    repeat<static_cast<int>(rest)>([&]<int I>() EBB_LAMBDA {
+      vector<T> together[few];
+      repeat<static_cast<int>(few)>([&]<int C>() EBB_LAMBDA { together[C] = every[C][I]; });
+      mix<T>(together);
+      repeat<static_cast<int>(few)>([&]<int C>() EBB_LAMBDA { x[I * few + C] = together[C]; });
+    });
   } else {
-    static_assert(Step == 3);
-    using g = groups<step, n>;
+    using g = groups<3, n>;
     const vector<T> a = shuffled<[](int lane) { return g::in_lane(lane, 0); }, T>(x[0], x[0]),
                     b = shuffled<[](int lane) { return g::in_lane(lane, 1); }, T>(x[1], x[1]),
                     c = shuffled<[](int lane) { return g::in_lane(lane, 2); }, T>(x[2], x[2]);

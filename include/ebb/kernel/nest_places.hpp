@@ -38,6 +38,10 @@ struct nest_places {
   template <int I>
   static constexpr nest_store store_at = P::plan.stores[static_cast<std::size_t>(n.stores.first + I)];
 
+  /// The slot of component C of store I, which stores several side by side.
+  template <int I, int C>
+  static constexpr slot joined_slot = {store_at<I>.from.type, P::plan.joined[static_cast<std::size_t>(store_at<I>.joined.first + C)]};
+
   template <int I>
   using loaded = detail::type_of<load_at<I>.to.type>;
   template <int I>

@@ -245,7 +245,15 @@ struct nest_step : nest_places<P, Number> {
   }
   template <int I>
   static EBB_PART void store_one(locals& v, const pointers& p, std::size_t j, auto part) {
-    part.store(v.template at<store_at<I>.from>(), reinterpret_cast<stored<I>*>(p.out[I]) + j);
+    constexpr nest_store e = store_at<I>;
+    using T = stored<I>;
+    T* const to = reinterpret_cast<T*>(p.out[I]);
+    if constexpr (e.joined.count == 0) part.store(v.template at<e.from>(), to + j);
+    else {
+      lanes<T> x[e.joined.count];
+      repeat<e.joined.count>([&]<int C>() EBB_PART_LAMBDA { x[C] = v.template at<places::template joined_slot<I, C>>(); });
+      part.store_joined(x, to + j * e.joined.count);
+    }
   }
 
   /// The loads of a step in a row, whose kept numbers `take` gives. Others call load_one for all loads.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "../base/repeat.hpp"
 #include "every.hpp"
 #include "lanes.hpp"
 #include "narrow.hpp"
@@ -57,6 +58,37 @@ EBB_INLINE lanes<T> load_every(const T* p) {
   else return {{simd::every<Step>(p), simd::every<Step>(p + Step * simd::count_of<T>)}};
 }
 
+/// f(register, number) for the registers that have the lanes of the arrays side by side: x[0][0], x[1][0], ..., then x[0][1], ...
+template <class T, std::size_t Count>
+EBB_INLINE void each_joined(const lanes<T> (&x)[Count], auto&& f) {
+  repeat<lanes<T>::parts>([&]<int Part>() EBB_LAMBDA {
+    simd::vector<T> mixed[Count];
+    repeat<static_cast<int>(Count)>([&]<int C>() EBB_LAMBDA { mixed[C] = x[C].part[Part]; });
+    simd::mix<T>(mixed);
+    repeat<static_cast<int>(Count)>([&]<int C>() EBB_LAMBDA { f(mixed[C], static_cast<int>(Count) * Part + C); });
+  });
+}
+template <class T, std::size_t Count>
+EBB_INLINE void store_joined(const lanes<T> (&x)[Count], T* p) {
+  each_joined(x, [p](simd::vector<T> v, int number) EBB_LAMBDA { simd::store(p + number * simd::count_of<T>, v); });
+}
+/// The same, for the first `count` lanes.
+template <class T, std::size_t Count>
+[[gnu::noinline]] void store_joined(const lanes<T> (&x)[Count], T* p, int count) {
+  each_joined(x, [p, all = count * static_cast<int>(Count)](simd::vector<T> v, int number) EBB_LAMBDA {
+    const int first = number * simd::count_of<T>;
+    if (first + simd::count_of<T> <= all) simd::store(p + first, v);
+    else if (first < all) simd::store_first(p + first, v, all - first);
+  });
+}
+/// The same, for `count` lanes from number `from` on.
+template <class T, std::size_t Count>
+[[gnu::noinline]] void store_joined(const lanes<T> (&x)[Count], T* p, std::size_t from, int count) {
+  T room[Count * lane_count];
+  store_joined(x, room);
+  for (std::size_t i = 0; i < Count * static_cast<std::size_t>(count); ++i) p[i] = room[Count * from + i];
+}
+
 struct whole_step {
   static constexpr bool whole() { return true; }
   static constexpr std::size_t lane() { return 0; }
@@ -71,6 +103,8 @@ struct whole_step {
   EBB_INLINE lanes<T> load_apart(const T* p, std::ptrdiff_t step) const { return detail::load_apart(p, step); }
   template <class T>
   EBB_INLINE void store(const lanes<T>& x, T* p) const { x.store(p); }
+  template <class T, std::size_t Count>
+  EBB_INLINE void store_joined(const lanes<T> (&x)[Count], T* p) const { detail::store_joined(x, p); }
 };
 
 /// A single element. It is loaded into all lanes: the parts of a wide value are then equal, and are computed once.
@@ -88,6 +122,10 @@ struct one_lane {
   EBB_INLINE lanes<T> load_apart(const T* p, std::ptrdiff_t) const { return load(p); }
   template <class T>
   EBB_INLINE void store(const lanes<T>& x, T* p) const { *p = x[0]; }
+  template <class T, std::size_t Count>
+  EBB_INLINE void store_joined(const lanes<T> (&x)[Count], T* p) const {
+    repeat<static_cast<int>(Count)>([&]<int C>() EBB_LAMBDA { p[C] = x[C][0]; });
+  }
 };
 
 /// The first `count` lanes. Whole: whether these may be all lanes; then loads and stores branch, which costs less than masks. One: a single
@@ -136,6 +174,12 @@ struct first_lanes {
       }
     x.store(p, count);
   }
+  template <class T, std::size_t Count>
+  EBB_INLINE void store_joined(const lanes<T> (&x)[Count], T* p) const {
+    if constexpr (Whole)
+      if (whole()) [[likely]] return detail::store_joined(x, p);
+    detail::store_joined(x, p, count);
+  }
 };
 
 /// `count` elements in the lanes from number `from` on. The other lanes hold unused values.
@@ -167,6 +211,11 @@ struct middle_lanes {
   EBB_INLINE void store(const lanes<T>& x, T* p) const {
     if (whole()) [[likely]] return x.store(p);
     shift_back(x, p);
+  }
+  template <class T, std::size_t Count>
+  EBB_INLINE void store_joined(const lanes<T> (&x)[Count], T* p) const {
+    if (whole()) [[likely]] return detail::store_joined(x, p);
+    detail::store_joined(x, p, from, count);
   }
 
  private:

@@ -52,7 +52,10 @@ class scalar_nest {
   static EBB_PART void store(const values& v, const auto& buffers) {
     constexpr nest_store e = code::template store_at<I>;
     using T = typename code::template stored<I>;
-    *static_cast<T*>(buffers.template at<e.buffer>()) = from_cell<T>(v.of[place_of(e.from)]);
+    T* const to = static_cast<T*>(buffers.template at<e.buffer>());
+    if constexpr (e.joined.count == 0) *to = from_cell<T>(v.of[place_of(e.from)]);
+    else
+      repeat_part<e.joined.count>([&]<int C>() EBB_PART_LAMBDA { to[C] = from_cell<T>(v.of[place_of(code::template joined_slot<I, C>)]); });
   }
 
  public:

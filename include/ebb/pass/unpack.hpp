@@ -12,7 +12,9 @@
 //              [note: order of a product]. Every other equation reads and gives whole arrays.
 //   cluster    by-parts equations that hand values with several components to each other. A cluster is split or stays as it is.
 //   turning    a whole array that a cluster reads, [n, C], is turned to [C, n], in which each component is a slice. If a value of a cluster
-//              is read as a whole array, it is turned back. Rows by index are turned while they are taken or added.
+//              is read as a whole array, its components are joined along the last axis, which one loop does if there are few, see
+//              [note: joined stores]; else they are joined along the first axis and turned back. Rows by index are turned while they are
+//              taken or added.
 // Bits stay the same: elements are computed by the same operations, and sums keep their order. A sum over the last axes of at most 32
 // elements is the folds of [note: logical reduction tree]: pairs of lanes that have elements are added, then 0. Adding the 0 of a lane
 // without elements changes nothing but -0, and the 0 at the end makes that +0, as the tree does. Other sums are chains from 0. Extrema and
@@ -80,14 +82,17 @@ class unpacker {
   }
   EBB_COLD constexpr int whole(int k) {
     if (whole_[k] >= 0) return whole_[k];
-    return whole_[k] = reshape(k, count(k) == 1 ? parts_[k][0] : turn(k, joined(k), true), g_.eq[k].shape);
+    const int n = count(k);
+    if (n == 1) return whole_[k] = reshape(k, parts_[k][0], g_.eq[k].shape);
+    const bool last = may_store_joined(g_.op(k).result, n);
+    return whole_[k] = reshape(k, last ? joined(k, 0, 1) : turn(k, joined(k, 1, 0), true), g_.eq[k].shape);
   }
-  /// The components of k as one array, their axis first.
-  EBB_COLD constexpr int joined(int k) {
+  /// The components of k as one array, their axis first, or last.
+  EBB_COLD constexpr int joined(int k, int front, int after) {
     const int n = count(k);
     int in[component_form::most];
-    for (int c = 0; c < n; ++c) in[c] = reshape(k, parts_[k][c], shape_with(k, 1, 0));
-    return g_.op(k).kit->concat(r_, {in, n}, 0, shape_with(k, n, 0));
+    for (int c = 0; c < n; ++c) in[c] = reshape(k, parts_[k][c], shape_with(k, front, after));
+    return g_.op(k).kit->concat(r_, {in, n}, front ? 0 : lead(k), shape_with(k, front * n, after * n));
   }
   EBB_COLD constexpr int part(int k, int c) {
     if (parts_[k].empty()) parts_[k] = vec<int>(count(k), -1);
@@ -129,7 +134,7 @@ class unpacker {
     equation e = g_.eq[k];
     const int rows = e.op->what == kind::scatter && e.attr[0] == 0 ? g_.operand(k, 0) : -1;
     if (rows >= 0 && whole_[rows] < 0 && count(rows) > 1 && lead(rows) > 0 && lead(rows) == shape_of(g_.operand(k, 1)).rank) e.attr[1] = 1;
-    for (int i : g_.operands(k)) in.push(i == rows && e.attr[1] ? joined(i) : whole(i));
+    for (int i : g_.operands(k)) in.push(i == rows && e.attr[1] ? joined(i, 1, 0) : whole(i));
     whole_[k] = r_.add(e, range_of(in));
   }
   EBB_COLD constexpr void split(int k) {

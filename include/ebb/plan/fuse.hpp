@@ -227,9 +227,29 @@ class fuser {
     }
   }
   EBB_COLD constexpr void place_move(int k) {
+    if (const int space = joined_space(g_, k); space >= 0) return place_joined(k, space);
     r_.copies[k] = find_parts(k);
     if (r_.is_view(k)) place_view(k);
     else place_whole(k);
+  }
+  /// A loop over `space` stores the operands of k side by side.
+  EBB_COLD constexpr void place_joined(int k, int space) {
+    int level = 0;
+    for (int j = 0; j < g_.eq[k].count; ++j) {
+      const int i = piece_over(g_, k, j, space);
+      if (is_source(g_, i)) continue;
+      const bool fused = g_.op(i).what == kind::broadcast || g_.op(i).what == kind::elementwise;
+      level = std::max(level, fused ? level_[i] : level_after(i, false));
+    }
+    level_[k] = level;
+    join(k, level, space);
+    r_.stored[k] = 1;
+    for (int j = 0; j < g_.eq[k].count; ++j) {
+      const int i = piece_over(g_, k, j, space);
+      if (r_.of[i] == r_.of[k]) continue;
+      if (g_.op(i).what == kind::broadcast) require_memory(g_.operand(i, 0));
+      else if (!is_source(g_, i)) require_memory(i);
+    }
   }
   constexpr void place_broadcast(int k) {
     level_[k] = level_after(g_.operand(k, 0), false);
@@ -239,7 +259,7 @@ class fuser {
     require_memory(g_.operand(k, 0));
   }
   constexpr void place_view(int k) {
-    require_memory(g_.operand(k, 0));
+    if (read_.is_read(k)) require_memory(g_.operand(k, 0));
     level_[k] = level_[r_.shown(g_, k)];
   }
   /// An array that a loop gives is in memory when the loop has run.

@@ -187,7 +187,8 @@ class memory_planner {
     each_last_load([](use& u, bool in_place) {
       if (!in_place) u.read_in_place = false;
     });
-    for (int i = n.stores.first; i < n.stores.first + n.stores.count; ++i) uses_.data()[p_.stores.data()[i].buffer].stored = true;
+    for (int i = n.stores.first; i < n.stores.first + n.stores.count; ++i)
+      uses_.data()[p_.stores.data()[i].buffer].stored = p_.stores.data()[i].joined.count == 0;
   }
 
   /// A product is added to an array element by element.

@@ -138,20 +138,22 @@ class planner {
       if (what == kind::broadcast) {
         boundary_at_changes(e.attr[0]);
         const int y = g_.operand(k, 0);
-        if (plan_view v; finds_strides(y, v)) starts |= starts_of(y, v, e.attr[0]);
+        if (plan_view v; finds_strides(y, v)) starts |= starts_of(g_, g_.shape_of(y), v, e.attr[0]);
         continue;
       }
       if (what == kind::reduce) starts |= std::int64_t{1} << e.attr[0] | std::int64_t{1} << e.attr[1];
       if (what == kind::index) starts |= std::int64_t{3} << e.attr[0];
-      if (plan_view v; what == kind::elementwise && finds_strides(k, v)) starts |= starts_of(k, v, 0);
+      if (plan_view v; what == kind::elementwise && finds_strides(k, v)) starts |= starts_of(g_, g_.shape_of(k), v, 0);
+      if (plan_view v; what == kind::move && find_joined_strides(g_, k, x.shape, v)) starts |= starts_of(g_, g_.shapes[x.shape], v, 0);
       const int* const in = g_.pool.data() + e.first;
       for (int j = 0; j < e.count; ++j) {
-        const equation& operand = eq[in[j]];
+        const int i = what == kind::move ? piece_over(g_, k, j, x.shape) : in[j];
+        const equation& operand = eq[i];
         const kind read = operand.op->what;
         if (read == kind::broadcast) boundary_at_changes(operand.attr[0]);
         else if (read == kind::index) starts |= std::int64_t{3} << operand.attr[0];
-        const int y = is_read_repeated(in[j]) ? g_.operand(in[j], 0) : in[j];
-        if (plan_view v; finds_strides(y, v)) starts |= starts_of(y, v, y == in[j] ? 0 : operand.attr[0]);
+        const int y = is_read_repeated(i) ? g_.operand(i, 0) : i;
+        if (plan_view v; finds_strides(y, v)) starts |= starts_of(g_, g_.shape_of(y), v, y == i ? 0 : operand.attr[0]);
       }
     }
     for (int axis = 0; axis < rank; ++axis)
@@ -160,25 +162,8 @@ class planner {
     if (rank == 0) n.loops = 1;  // one element is a loop of one
     for (int l = n.loops + 1; l <= max_rank; ++l) n.axis[l] = rank;
   }
-  /// The axes of a nest at which loops over k begin, since elements after them are not where those before them lead: v are k's strides, and
-  /// the nest repeats k along the axes `repeated`.
-  EBB_COLD constexpr std::int64_t starts_of(int k, const plan_view& v, std::int64_t repeated) const {
-    const shape& s = g_.shape_of(k);
-    std::int64_t starts = 0;
-    int behind = -1, axis_behind = -1, axis = s.rank + std::popcount(static_cast<std::uint64_t>(repeated));
-    for (int a = s.rank; a-- > 0;) {
-      do --axis;
-      while (repeated >> axis & 1);
-      if (g_.syms.find(s.e[a]) == 1) continue;
-      if (behind >= 0 && !continues_row(g_, s, v, a, behind)) starts |= std::int64_t{1} << axis_behind;
-      behind = a;
-      axis_behind = axis;
-    }
-    return starts;
-  }
-  /// The strides of k along the loops of n. An axis of extent 1 has no stride.
-  EBB_COLD constexpr int strides_by_loop(const nest& n, int k, const plan_view& v, std::int64_t repeated) {
-    const shape& s = g_.shape_of(k);
+  /// The strides along the loops of n of an array of shape s. An axis of extent 1 has no stride.
+  EBB_COLD constexpr int strides_by_loop(const nest& n, const shape& s, const plan_view& v, std::int64_t repeated) {
     plan_view r;
     for (extent_product& x : r.along) x.factor = 0;
     for (int a = 0, axis = 0; a < s.rank; ++a, ++axis) {
@@ -235,7 +220,7 @@ class planner {
       const std::int64_t repeated = repeats ? e.attr[0] : 0;
       x.along = loops_along(n, repeated);
       plan_view v;
-      if (finds_strides(y, v)) x.view = strides_by_loop(n, y, v, repeated);
+      if (finds_strides(y, v)) x.view = strides_by_loop(n, g_.shape_of(y), v, repeated);
       x.buffer = fused_.is_shown_apart(g_, y) ? view_of(y) : buffer_of(y);
     }
     p_.loads.push(x);
@@ -258,6 +243,7 @@ class planner {
     for (int k : x.members) {
       const equation& e = g_.eq[k];
       if (e.op->what == kind::reduce) plan_reduce(n, k);
+      else if (e.op->what == kind::move) store_joined(n, k);
       else {
         if (e.op->what == kind::elementwise) plan_compute(n, k);
         else load(n, k);
@@ -274,8 +260,19 @@ class planner {
     p_.steps.push(s);
   }
   constexpr void store(const nest& n, int k) {
-    nest_store x{at_[k], buffer_of(k)};
-    if (plan_view v; finds_strides(k, v)) x.view = strides_by_loop(n, k, v, 0);
+    nest_store x{at_[k], buffer_of(k), -1, {}};
+    if (plan_view v; finds_strides(k, v)) x.view = strides_by_loop(n, g_.shape_of(k), v, 0);
+    p_.stores.push(x);
+  }
+  EBB_COLD constexpr void store_joined(nest& n, int k) {
+    nest_store x{{}, buffer_of(k), -1, {p_.joined.size(), g_.eq[k].count}};
+    for (int j = 0; j < g_.eq[k].count; ++j) {
+      x.from = operand_slot(n, piece_over(g_, k, j, n.shape));
+      p_.joined.push(x.from.number);
+    }
+    plan_view v;
+    find_joined_strides(g_, k, n.shape, v);
+    x.view = strides_by_loop(n, g_.shapes[n.shape], v, 0);
     p_.stores.push(x);
   }
   EBB_COLD constexpr void plan_compute(nest& n, int k) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "view.hpp"
+#include "joined.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -25,14 +25,16 @@ class array_readers {
  public:
   EBB_COLD_CTOR constexpr array_readers(const graph& g, vec<char> copied)
       : g_(g), copied_(static_cast<vec<char>&&>(copied)), is_result_(g.size(), 0), is_late_(g.size(), 1), others_(g.size(), 0),
-        readers_(g.size(), 0), reduced_from_(g.shapes.size(), max_rank) {
-    for (int o : g.out) is_result_[viewed(g, o)] = 1;
+        is_read_(g.size(), 0), readers_(g.size(), 0), reduced_from_(g.shapes.size(), max_rank) {
+    for (int o : g.out) is_result_[viewed(g, o)] = is_read_[o] = 1;
     find();
   }
 
   constexpr bool is_result(int k) const { return is_result_[k]; }
   /// Whether k is a number that only late numbers read.
   constexpr bool is_late(int k) const { return is_late_.data()[k]; }
+  /// Whether anything reads k, a reshape, but loops that store its elements side by side: these read its operand.
+  constexpr bool is_read(int k) const { return is_read_.data()[k]; }
   /// How often k is read by anything but a loop over its own shape: 0, 1, or 2 for more.
   constexpr int others(int k) const { return others_[k]; }
   constexpr bool by_loops(int k) const { return (readers_[k] & loops) != 0; }
@@ -51,7 +53,7 @@ class array_readers {
 
   EBB_COLD constexpr void find() {
     const equation* const eq = g_.eq.data();
-    char *const late = is_late_.data(), *const others = others_.data(), *const readers = readers_.data();
+    char *const late = is_late_.data(), *const others = others_.data(), *const readers = readers_.data(), *const read = is_read_.data();
     for (int k = g_.size() - 1; k >= 0; --k) {
       if (eq[k].op->what != kind::reduce) continue;
       const int space = eq[g_.operand(k, 0)].shape, from = static_cast<int>(eq[k].attr[0]);
@@ -62,8 +64,10 @@ class array_readers {
       const int shape = eq[k].shape;
       const int* const in = g_.pool.data() + eq[k].first;
       late[k] = late[k] && what == kind::elementwise && is_number(g_.shapes.data()[shape]);
+      const int space = what == kind::move ? joined_space(g_, k) : -1;
       for (int j = 0; j < eq[k].count; ++j) {
         if (!late[k]) late[in[j]] = 0;
+        if (space < 0 ? what != kind::reshape || read[k] : piece_over(g_, k, j, space) == in[j]) read[in[j]] = 1;
         const bool repeats = eq[in[j]].op->what == kind::broadcast;
         const bool is_view = repeats || eq[in[j]].op->what == kind::reshape || eq[in[j]].op->what == kind::move;
         if (what == kind::elementwise && eq[in[j]].shape == shape) {
@@ -82,6 +86,7 @@ class array_readers {
     const op_info& op = g_.op(k);
     const int x = g_.operand(k, j);
     if (op.what == kind::contract) return is_read_by_product(x) ? products : steps;
+    if (joined_space(g_, k) >= 0) return may_repeat(g_, x) || is_read_by_loop(x) ? loops : steps;
     if (joins_parts(op)) return is_read_by_rows(x) ? moves : steps;
     const bool by_products = readers_[k] == products && !is_result_[k] && !is_copied(k);  // k is a view that products alone read
     if (may_repeat(g_, x)) {
@@ -138,7 +143,7 @@ class array_readers {
   }
 
   const graph& g_;
-  vec<char> copied_, is_result_, is_late_, others_;
+  vec<char> copied_, is_result_, is_late_, others_, is_read_;
   vec<char> readers_;  // of a view: loops, products and moves that read it where it lies, other steps
   vec<int> reduced_from_;
 };

@@ -4,7 +4,8 @@
 // [note: parts of arrays]
 // Rows that follow each other along the first axis of an array (or along an axis after axes of extent 1) are adjacent in memory. So
 //   slice    of step 1 along that axis is no step: its readers begin at another address. A select is a slice of one row.
-//   concat   along that axis has its pieces written where they belong: a stack and a pad too. It is a step that does nothing.
+//   concat   along that axis has its pieces written where they belong: a stack and a pad too. It is a step that does nothing. Columns that
+//            a loop computes are stored side by side, see [note: joined stores]: there is no step.
 //   place    likewise: its step only writes the zeros around.
 // In a plan such an array is a buffer of the role `part`: the buffer in which it lies, and where. An address is found when a call begins.
 // Other slices and permutations are no steps either if only loops and products read them: these have strides. Loops write pieces along
@@ -56,6 +57,8 @@
 
 #include "../graph/graph.hpp"
 #include "../op/move.hpp"
+
+#include <bit>
 
 namespace ebb::inline EBB_ABI {
 
@@ -250,6 +253,21 @@ constexpr bool find_view(const graph& g, int k, auto&& shows, plan_view& v) {
 constexpr bool continues_row(const graph& g, const shape& s, const plan_view& v, int a, int b) {
   extent_product row = v.along[b];
   return multiply(g.syms, row, s.e[b]) && row == v.along[a];
+}
+/// The axes of a nest at which loops over an array of shape s begin, since elements after them are not where those before them lead: v are
+/// its strides, and the nest repeats it along the axes `repeated`.
+EBB_COLD constexpr std::int64_t starts_of(const graph& g, const shape& s, const plan_view& v, std::int64_t repeated) {
+  std::int64_t starts = 0;
+  int behind = -1, axis_behind = -1, axis = s.rank + std::popcount(static_cast<std::uint64_t>(repeated));
+  for (int a = s.rank; a-- > 0;) {
+    do --axis;
+    while (repeated >> axis & 1);
+    if (g.syms.find(s.e[a]) == 1) continue;
+    if (behind >= 0 && !continues_row(g, s, v, a, behind)) starts |= std::int64_t{1} << axis_behind;
+    behind = a;
+    axis_behind = axis;
+  }
+  return starts;
 }
 /// Whether a product may read an array of shape s with the strides of v: see [note: operands of products].
 constexpr bool is_matrix_operand(const graph& g, const shape& s, const plan_view& v) {

@@ -19,6 +19,11 @@
 
 namespace ebb::inline EBB_ABI {
 
+/// A part of one of the plan's lists.
+struct part {
+  int first = 0, count = 0;
+};
+
 /// The place of a value while a nest runs: an index into the array of lanes of its dtype.
 struct slot {
   dtype type = dtype::f32;
@@ -68,15 +73,18 @@ struct nest_reduce {
   bool counts = false;  // adds up ones: the sum is the number of elements, as long as that is exact
 };
 
+/// Whether a step may store so many slots side by side: their registers are mixed by twos and threes, see kernel/every.hpp.
+constexpr bool may_store_joined(dtype type, int count) {
+  if (size_of(type) < 4 || count < 2 || count > 16) return false;
+  while (count % 2 == 0) count /= 2;
+  while (count % 3 == 0) count /= 3;
+  return count == 1;
+}
 struct nest_store {
   slot from;
   int buffer = -1;
   int view = -1;  // as of a load
-};
-
-/// A part of one of the plan's lists.
-struct part {
-  int first = 0, count = 0;
+  part joined;    // the numbers of the slots that are stored side by side, in the plan's `joined`; see [note: joined stores]
 };
 
 struct nest {
