@@ -43,16 +43,52 @@ TEMPLATE_TEST_CASE("columns of rows of any length have the bits of copies", "", 
   check(numbers<TestType, 29, 3>(1));
 }
 
+TEMPLATE_TEST_CASE("columns that lie side by side, with gaps and without, have the bits of copies", "", float, double, ebb::bf16, int) {
+  constexpr auto sum_of = ebb::compile([](auto... c) { return (c + ...); });
+  const auto check = [&]<int... C>(const auto& x, std::integer_sequence<int, C...>) {
+    constexpr auto columns = ebb::compile([](auto a) { return (ebb::select<-1, C>(a) + ...); });
+    CHECK(test::same_bits(columns(x), sum_of(ebb::select<-1, C>(x)...)));
+  };
+  for (const std::size_t n : {1u, 2u, 15u, 16u, 17u, 31u, 48u, 333u}) {
+    CAPTURE(n);
+    const auto two = numbers<TestType, dyn, 2>(n, n);
+    check(two, std::integer_sequence<int, 1, 0>());
+    const auto three = numbers<TestType, dyn, 3>(n + 1, n);
+    check(three, std::integer_sequence<int, 0, 1, 2>());
+    check(three, std::integer_sequence<int, 2, 0>());
+    check(three, std::integer_sequence<int, 1, 2>());
+    const auto four = numbers<TestType, dyn, 4>(n + 2, n);
+    check(four, std::integer_sequence<int, 0, 1, 2, 3>());
+    check(four, std::integer_sequence<int, 3, 1, 0>());
+    check(four, std::integer_sequence<int, 0, 3>());
+    check(four, std::integer_sequence<int, 3, 2, 1>());
+    check(four, std::integer_sequence<int, 2>());
+    check(numbers<TestType, 3, dyn, 4>(n + 3, n), std::integer_sequence<int, 0, 1, 2, 3>());
+    // Elements of one line, in groups of four: these begin at the second one.
+    constexpr auto of_line = ebb::compile([](auto a, auto b) {
+      return ebb::slice<0, 1, ebb::to_end, 4>(a) * ebb::slice<0, 4, ebb::to_end, 4>(a) + ebb::slice<0, 2, -2, 4>(a) * b;
+    });
+    constexpr auto of_copies = ebb::compile([](auto a, auto b, auto c, auto d) { return a * b + c * d; });
+    const auto line = numbers<TestType, dyn>(n + 4, 4 * n + 1), b = numbers<TestType, dyn>(n + 5, n);
+    const auto every = ebb::compile([](auto a) {
+      return std::tuple(ebb::slice<0, 1, ebb::to_end, 4>(a), ebb::slice<0, 4, ebb::to_end, 4>(a), ebb::slice<0, 2, -2, 4>(a));
+    })(line);
+    CHECK(test::same_bits(of_line(line, b), of_copies(std::get<0>(every), std::get<1>(every), std::get<2>(every), b)));
+  }
+}
+
 TEMPLATE_TEST_CASE("steps and reversed steps along the last axis have the bits of copies", "", float, double) {
   constexpr auto by_two = ebb::compile([](auto x, auto y) { return ebb::slice<0, 0, ebb::to_end, 2>(x) * y; });
   constexpr auto by_three = ebb::compile([](auto x, auto y) { return ebb::slice<0, 1, ebb::to_end, 3>(x) * y; });
+  constexpr auto by_four = ebb::compile([](auto x, auto y) { return ebb::slice<0, 3, ebb::to_end, 4>(x) * y; });
   constexpr auto by_five = ebb::compile([](auto x, auto y) { return ebb::slice<0, 2, ebb::to_end, 5>(x) * y; });
   constexpr auto back_by_two = ebb::compile([](auto x, auto y) { return ebb::slice<0, 0, ebb::to_end, 2>(ebb::flip<0>(x)) * y; });
   for (const std::size_t n : {1u, 15u, 16u, 31u, 64u, 101u, 2000u}) {
     CAPTURE(n);
     const auto y = numbers<TestType, dyn>(1, n);
     const auto two = numbers<TestType, dyn>(2, 2 * n), three = numbers<TestType, dyn>(3, 3 * n - 1);
-    const auto five = numbers<TestType, dyn>(4, 5 * n - 2);
+    const auto five = numbers<TestType, dyn>(4, 5 * n - 2), four = numbers<TestType, dyn>(5, 4 * n);
+    CHECK(test::same_bits(by_four(four, y), product(ebb::slice<0, 3, ebb::to_end, 4>(four), y)));
     CHECK(test::same_bits(by_two(two, y), product(ebb::slice<0, 0, ebb::to_end, 2>(two), y)));
     CHECK(test::same_bits(by_three(three, y), product(ebb::slice<0, 1, ebb::to_end, 3>(three), y)));
     CHECK(test::same_bits(by_five(five, y), product(ebb::slice<0, 2, ebb::to_end, 5>(five), y)));

@@ -91,11 +91,17 @@ EBB_INLINE vector<T, Bytes> together(vector<T, Bytes> x) {
   }
 }
 
-/// Every second or third element from p on. Elements after the last one are not accessed.
+/// Every second, third or fourth element from p on. Elements after the last one are not accessed.
 template <int Step, class T, std::size_t Bytes = register_bytes>
 EBB_INLINE vector<T, Bytes> every(const T* p) {
   constexpr int n = static_cast<int>(Bytes / sizeof(T)), end = (Step - 1) * (n - 1);
-  if constexpr (Step == 2) {
+  if constexpr (Step == 4 && n < 4) return vector<T, Bytes>{p[0], p[4]};
+  else if constexpr (Step == 4) {
+    const auto load_at = [p](int i) EBB_LAMBDA { return load_bytes<T, Bytes>(p + i); };
+    const auto x = shuffled<[](int i) { return 4 * i % (2 * n); }, T, Bytes>(load_at(0), load_at(n));
+    const auto y = shuffled<[](int i) { return (4 * i + (i < n / 4 ? 0 : 3)) % (2 * n); }, T, Bytes>(load_at(2 * n), load_at(end));
+    return shuffled<[](int i) { return i < n / 2 ? i : i + n / 2; }, T, Bytes>(x, y);
+  } else if constexpr (Step == 2) {
     const vector<T, Bytes> x[] = {load_bytes<T, Bytes>(p), load_bytes<T, Bytes>(p + end)};
     return chosen<Step, 0, Step - 1, T, Bytes>(x);
   } else {

@@ -7,7 +7,9 @@
 #include "part.hpp"
 #include "slots.hpp"
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -92,6 +94,69 @@ struct nest_places {
   static constexpr auto elements_apart = P::plan.views[static_cast<std::size_t>(View)].along[L];
   template <int View, int L>
   static constexpr bool is_known_apart = elements_apart<View, L>.symbols[0] == 0;
+
+  // [note: columns side by side]
+  // Loads of columns that lie side by side in one array, as the elements of its rows, read the same registers: these are loaded once, and
+  // each column is chosen from them. The first and the last element of the groups are columns, so that no element outside of the array is
+  // read.
+  struct column_group {
+    int step = 0, leader = -1, of[4] = {-1, -1, -1, -1};  // the loads by their places in a group; the first of them loads all
+  };
+  /// The elements of a static number before the part that load i reads; -1 if that is not a column.
+  static constexpr std::int64_t before_column(int i) {
+    const nest_load& e = P::plan.loads[static_cast<std::size_t>(n.loads.first + i)];
+    if (e.source != nest_load::from::array || e.view < 0 || !(e.along >> inner & 1)) return -1;
+    const auto& apart = P::plan.views[static_cast<std::size_t>(e.view)].along[inner];
+    const auto& b = P::plan.buffers[static_cast<std::size_t>(e.buffer)];
+    using role = std::remove_cvref_t<decltype(b.is)>;
+    using counted = std::remove_cvref_t<decltype(b.at.from)>;
+    if (apart.symbols[0] != 0 || apart.factor < 2 || apart.factor > 4) return -1;
+    if (b.is != role::part || b.at.from != counted::from_start) return -1;
+    std::int64_t r = b.at.rows;
+    const shape own = P::shape_at(b.at.shape);
+    for (int a = b.at.axis + 1; a < own.rank && r > 0; ++a) r *= own.e[a];
+    if (const int number = b.view; number >= 0) {
+      const auto& v = P::plan.views[static_cast<std::size_t>(number)];
+      for (int t = 0; t < v.terms && r >= 0; ++t) r = v.offset[t].symbols[0] == 0 ? r + v.offset[t].factor : -1;
+    }
+    return r;
+  }
+  /// Whether two columns are parts of one array that differ in nothing but their beginning.
+  static constexpr bool are_columns_of_one(int i, int k) {
+    const nest_load &x = P::plan.loads[static_cast<std::size_t>(n.loads.first + i)],
+                    &y = P::plan.loads[static_cast<std::size_t>(n.loads.first + k)];
+    const auto &a = P::plan.buffers[static_cast<std::size_t>(x.buffer)], &b = P::plan.buffers[static_cast<std::size_t>(y.buffer)];
+    if (x.to.type != y.to.type || a.whole != b.whole || a.at.axis != b.at.axis) return false;
+    const auto &v = P::plan.views[static_cast<std::size_t>(x.view)], &w = P::plan.views[static_cast<std::size_t>(y.view)];
+    for (int l = 0; l < n.loops; ++l)
+      if (!(v.along[l] == w.along[l])) return false;
+    return true;
+  }
+  static constexpr auto column_groups = [] {
+    std::array<column_group, static_cast<std::size_t>(n.loads.count + 1)> r{};
+    for (int i = 0; i < n.loads.count; ++i) {
+      const std::int64_t at = before_column(i);
+      if (at < 0 || r[static_cast<std::size_t>(i)].leader >= 0) continue;
+      std::int64_t low = at;
+      for (int k = 0; k < n.loads.count; ++k)
+        if (const std::int64_t other = before_column(k); other >= 0 && other < low && are_columns_of_one(i, k)) low = other;
+      column_group g;
+      g.step = static_cast<int>(P::plan.views[static_cast<std::size_t>(P::plan.loads[static_cast<std::size_t>(n.loads.first + i)].view)]
+                                    .along[inner].factor);
+      g.leader = i;
+      const std::int64_t first = at - (at - low) % g.step;
+      for (int k = n.loads.count; k-- > i;)
+        if (const std::int64_t other = before_column(k); other >= first && other < first + g.step && are_columns_of_one(i, k))
+          g.of[other - first] = k;
+      if (g.of[0] < 0 || g.of[g.step - 1] < 0) continue;
+      for (const int k : g.of)
+        if (k >= 0) r[static_cast<std::size_t>(k)] = g;
+    }
+    return r;
+  }();
+  template <int I>
+  static constexpr column_group columns_at = column_groups[static_cast<std::size_t>(I)];
+
   /// Whether only a call knows some of these.
   static constexpr bool has_unknown = [] {
     bool r = false;

@@ -76,7 +76,7 @@ struct nest_step : nest_places<P, Number> {
     constexpr auto known = static_cast<std::ptrdiff_t>(distance.factor);
     if constexpr (distance.is(1)) to = part.load(from + j);
     else if constexpr (distance.is(-1)) to = part.load_back(from - j);
-    else if constexpr (distance.is(2) || distance.is(3)) to = part.template load_every<static_cast<int>(known)>(from + known * j);
+    else if constexpr (known > 1 && known < 5 && distance.is(known)) to = part.template load_every<known>(from + known * j);
     else if constexpr (distance.is(0)) to = lanes<T>::all(*from);
     else if constexpr (places::template is_known_apart<view, inner>) to = part.load_apart(from + known * j, known);
     else to = part.load_apart(from + p.distance[I] * j, p.distance[I]);
@@ -259,7 +259,31 @@ struct nest_step : nest_places<P, Number> {
   /// The loads of a step in a row, whose kept numbers `take` gives. Others call load_one for all loads.
   template <int I>
   static EBB_PART void load_in_row(locals& v, const pointers& p, std::size_t j, auto part) {
-    if constexpr (!is_kept<I>) load_one<I>(v, p, j, part);
+    constexpr int leader = places::template columns_at<I>.leader;
+    if constexpr (leader < 0 && !is_kept<I>) load_one<I>(v, p, j, part);
+    else if constexpr (leader == I) load_columns<I>(v, p, j, part);
+  }
+  /// The columns that lie beside that of load I: see [note: columns side by side].
+  template <int I>
+  static EBB_PART void load_columns(locals& v, const pointers& p, std::size_t j, auto part) {
+    using T = loaded<I>;
+    constexpr int step = places::template columns_at<I>.step;
+    if constexpr (full_width<T>)
+      if (part.whole()) [[likely]] {
+        const T* const from = reinterpret_cast<const T*>(p.in[places::template columns_at<I>.of[0]]) + step * j;
+        repeat<lanes<T>::parts>([&]<int Part>() EBB_PART_LAMBDA {
+          simd::vector<T> x[step];
+          repeat<step>([&]<int C>() EBB_PART_LAMBDA { x[C] = simd::load(from + (Part * step + C) * simd::count_of<T>); });
+          repeat<step>([&]<int C>() EBB_PART_LAMBDA {
+            if constexpr (constexpr int k = places::template columns_at<I>.of[C]; k >= 0)
+              v.template at<load_at<k>.to>().part[Part] = simd::chosen<step, C, 0, T>(x);
+          });
+        });
+        return;
+      }
+    repeat<step>([&]<int C>() EBB_PART_LAMBDA {
+      if constexpr (constexpr int k = places::template columns_at<I>.of[C]; k >= 0) load_one<k>(v, p, j, part);
+    });
   }
   template <int First, int... I>
   static EBB_PART void load_from([[maybe_unused]] locals& v, const pointers& p, std::size_t j, auto part,

@@ -50,7 +50,7 @@ EBB_INLINE lanes<T> load_apart(const T* p, std::ptrdiff_t step) {
     else return {{part(p), part(p + step * simd::count_of<T>)}};
   }
 }
-/// Every second or third element, for all lanes.
+/// Every second, third or fourth element, for all lanes.
 template <int Step, class T>
 EBB_INLINE lanes<T> load_every(const T* p) {
   if constexpr (!full_width<T>) return load_apart(p, Step, lane_count);
