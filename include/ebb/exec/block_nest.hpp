@@ -84,9 +84,9 @@ class block_nest {
       if (reduce(i).run) return true;
     return false;
   }
-  /// Whether lanes are loaded with a step, or backwards.
+  /// Whether lanes are loaded with a step, or backwards, or with zeros around.
   bool has_step(const nest_load& x) const {
-    return x.view >= 0 && (x.along >> inner() & 1) && !p_->views[x.view].along[inner()].is(1);
+    return x.view >= 0 && (x.along >> inner() & 1) && (!p_->views[x.view].along[inner()].is(1) || has_zeros(p_->views[x.view]));
   }
   bool is_array(int i) const {
     return load(i).source == nest_load::from::array && (load(i).along >> inner() & 1) && !has_step(load(i));
@@ -218,7 +218,8 @@ class block_nest {
     for (int i = 0; i < in_.size(); ++i) {
       const nest_load& x = load(i);
       if (!(x.along >> inner() & 1)) continue;
-      if (has_step(x)) copy_with_step(x, in_[i], stride_of_load(i, inner()), j, n);
+      if (has_step(x) && has_zeros(p_->views[x.view])) copy_placed(x, in_[i], j, n);
+      else if (has_step(x)) copy_with_step(x, in_[i], stride_of_load(i, inner()), j, n);
       else if (x.source == nest_load::from::array) at(x.to) = const_cast<char*>(in_[i]) + j * size_of(x.to.type);
       if (x.source == nest_load::from::index) fill_indices(at(x.to), x.to.type, index_[inner()] + j, 1, n);
     }
@@ -250,6 +251,26 @@ class block_nest {
       kernel::copy(box, at_[s], to, size);
       to += size;
     });
+  }
+  /// The elements of a place, see [note: zeros around].
+  EBB_ONCE void copy_placed(const nest_load& x, const char* row, std::size_t j, std::size_t n) {
+    const std::size_t size = size_of(x.to.type);
+    std::memset(at(x.to), 0, n * size);
+    std::ptrdiff_t begin = 0, end = static_cast<std::ptrdiff_t>(n);
+    for (int l = 0; l < n_->loops; ++l) {
+      const placed_rows& rows = p_->views[x.view].placed[l];
+      if (!rows.some) continue;
+      const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(index_[l] + (l == inner() ? j : 0)) - rows.first;
+      const std::ptrdiff_t left = static_cast<std::ptrdiff_t>(extent_value(rows.count, symbol_)) - first;
+      if (l == inner()) {
+        begin = std::max<std::ptrdiff_t>(begin, -first);
+        end = std::min(end, left);
+      } else if (first < 0 || left <= 0) end = 0;
+    }
+    if (begin < end) {
+      const char* const from = row + (static_cast<std::ptrdiff_t>(j) + begin) * static_cast<std::ptrdiff_t>(size);
+      std::memcpy(at(x.to) + static_cast<std::size_t>(begin) * size, from, static_cast<std::size_t>(end - begin) * size);
+    }
   }
   EBB_ONCE void copy_with_step(const nest_load& x, const char* row, std::ptrdiff_t bytes, std::size_t j, std::size_t n) {
     strided_copy box;

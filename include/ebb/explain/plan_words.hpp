@@ -216,9 +216,10 @@ class plan_words {
   }
 
  private:
-  /// `parts of argument 0`; `argument 0 in another order` and `argument 0 repeated` if it has all elements.
+  /// `parts of argument 0`; `argument 0 in another order` and `argument 0 repeated` if it has all elements; `argument 0 with zeros around`.
   EBB_COLD std::string name_of_part(int b) const {
     const int owner = owner_of(p_.buffers, b), view = p_.buffers[b].view;
+    if (view >= 0 && has_zeros(p_.views[view])) return name_of_buffer(owner) + " with zeros around";
     shape s = g_.shapes[p_.buffers[b].shape];
     bool repeats = false;
     for (int a = 0; view >= 0 && a < s.rank; ++a)

@@ -237,24 +237,45 @@ EBB_INLINE void store_mask(bool* p, mask<float> m) {
 
 #endif
 
-// The first count elements, zeros after them. Memory after p + count is not accessed: masked instructions do not fault there.
+// Elements under a mask, zeros in the other lanes. Memory there is not accessed: masked instructions do not fault.
+#if defined(__AVX__)
 template <class T>
-EBB_INLINE vector<T> load_first(const T* p, int count) {
-  [[maybe_unused]] const int n = count < 0 ? 0 : count < count_of<T> ? count : count_of<T>;
+EBB_INLINE vector<T> load_where(const T* p, auto m) {
 #if defined(__AVX512F__)
-  const auto m = static_cast<mask<T>>((1u << n) - 1u);
   if constexpr (std::is_same_v<T, float>) return _mm512_maskz_loadu_ps(m, p);
   else if constexpr (std::is_same_v<T, double>) return _mm512_maskz_loadu_pd(m, p);
   else if constexpr (sizeof(T) == 4) return reinterpret_cast<vector<T>>(_mm512_maskz_loadu_epi32(m, p));
   else return reinterpret_cast<vector<T>>(_mm512_maskz_loadu_epi64(m, p));
+#else
+  const auto bits = reinterpret_cast<__m256i>(m);
+  if constexpr (sizeof(T) == 4) return reinterpret_cast<vector<T>>(_mm256_maskload_ps(reinterpret_cast<const float*>(p), bits));
+  else return reinterpret_cast<vector<T>>(_mm256_maskload_pd(reinterpret_cast<const double*>(p), bits));
+#endif
+}
+#endif
+/// The elements [from, to), zeros around them.
+template <class T>
+EBB_INLINE vector<T> load_between(const T* p, std::ptrdiff_t from, std::ptrdiff_t to) {
+  const auto number = [](std::ptrdiff_t i) EBB_LAMBDA { return static_cast<int>(i < 0 ? 0 : i < count_of<T> ? i : count_of<T>); };
+  const int m = number(from), n = number(to);
+#if defined(__AVX512F__)
+  return load_where(p, static_cast<mask<T>>(((1u << n) - 1u) & ~((1u << m) - 1u)));
 #elif defined(__AVX__)
-  const auto m = reinterpret_cast<__m256i>(count_up<int_of<T>>() < static_cast<int_of<T>>(n));
-  if constexpr (sizeof(T) == 4) return reinterpret_cast<vector<T>>(_mm256_maskload_ps(reinterpret_cast<const float*>(p), m));
-  else return reinterpret_cast<vector<T>>(_mm256_maskload_pd(reinterpret_cast<const double*>(p), m));
+  const auto lane = count_up<int_of<T>>();
+  return load_where(p, (lane >= static_cast<int_of<T>>(m)) & (lane < static_cast<int_of<T>>(n)));
 #else
   T buffer[count_of<T>] = {};
-  for (int i = 0; i < n; ++i) buffer[i] = p[i];
+  for (int i = m; i < n; ++i) buffer[i] = p[i];
   return load(buffer);
+#endif
+}
+/// The first count elements, zeros after them.
+template <class T>
+EBB_INLINE vector<T> load_first(const T* p, int count) {
+#if defined(__AVX__) && !defined(__AVX512F__)
+  return load_where(p, count_up<int_of<T>>() < static_cast<int_of<T>>(count < count_of<T> ? count : count_of<T>));
+#else
+  return load_between(p, 0, count);
 #endif
 }
 /// The same for at most 16 bytes. A whole register under a mask would access the next cache line too.

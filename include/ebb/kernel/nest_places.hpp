@@ -157,6 +157,23 @@ struct nest_places {
   template <int I>
   static constexpr column_group columns_at = column_groups[static_cast<std::size_t>(I)];
 
+  /// The rows of load I along loop L that are no zeros: see [note: zeros around].
+  template <int I, int L>
+  static constexpr placed_rows placed = [] {
+    if constexpr (load_at<I>.view >= 0) return P::plan.views[static_cast<std::size_t>(load_at<I>.view)].placed[L];
+    else return placed_rows{};
+  }();
+  template <int I>
+  static constexpr bool has_zeros = [] {
+    bool r = false;
+    repeat<n.loops>([&]<int L>() { r = r || placed<I, L>.some; });
+    return r;
+  }();
+  static constexpr bool any_zeros = [] {
+    bool r = false;
+    repeat<n.loads.count>([&]<int I>() { r = r || has_zeros<I>; });
+    return r;
+  }();
   /// Whether only a call knows some of these.
   static constexpr bool has_unknown = [] {
     bool r = false;
@@ -170,12 +187,18 @@ struct nest_places {
   struct extents {
     std::size_t of[n.loops];
     std::ptrdiff_t apart[has_unknown ? n.loads.count + n.stores.count : 1][n.loops];  // elements_apart of loads and stores, if unknown
+    std::size_t placed_count[any_zeros ? n.loads.count : 1][n.loops];
 
     explicit extents(const std::size_t* symbol) : extents(symbol, std::make_integer_sequence<int, n.loops>{}) {
       if constexpr (has_unknown) {
         repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA { find_apart<load_at<I>.view, I>(symbol); });
         repeat<n.stores.count>([&]<int I>() EBB_PART_LAMBDA { find_apart<store_at<I>.view, n.loads.count + I>(symbol); });
       }
+      repeat<any_zeros ? n.loads.count : 0>([&]<int I>() EBB_PART_LAMBDA {
+        repeat<n.loops>([&]<int L>() EBB_PART_LAMBDA {
+          if constexpr (constexpr placed_rows rows = placed<I, L>; rows.some) placed_count[I][L] = extent_value(rows.count, symbol);
+        });
+      });
     }
     template <int... L>
     EBB_PART extents(const std::size_t* symbol, std::integer_sequence<int, L...>)
@@ -259,6 +282,7 @@ struct nest_places {
     char* red[n.reduces.count + 1] = {};
     std::size_t index[n.loops] = {};
     std::ptrdiff_t distance[has_unknown ? n.loads.count + 1 : 1];  // between lanes, in elements, if only the call knows it
+    std::size_t placed_count[any_zeros ? n.loads.count : 1][n.loops];
 
     /// `buffers` has the address of buffer B: at<B>().
     explicit EBB_PART pointers(const auto& buffers) { find<0>(buffers, loads_from<0>{}, reduces_from<0>{}, stores_from<0>{}); }
@@ -266,6 +290,11 @@ struct nest_places {
       repeat<has_unknown ? n.loads.count : 0>([&]<int I>() EBB_PART_LAMBDA {
         if constexpr (constexpr int view = load_at<I>.view; view >= 0)
           if constexpr (!is_known_apart<view, inner>) distance[I] = e.apart[I][inner];
+      });
+      repeat<any_zeros ? n.loads.count : 0>([&]<int I>() EBB_PART_LAMBDA {
+        repeat<n.loops>([&]<int L>() EBB_PART_LAMBDA {
+          if constexpr (placed<I, L>.some) placed_count[I][L] = e.placed_count[I][L];
+        });
       });
     }
     /// Advances loop L by `count` indices.

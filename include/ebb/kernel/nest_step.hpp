@@ -64,10 +64,29 @@ struct nest_step : nest_places<P, Number> {
       }
     } else {
       const T* from = reinterpret_cast<const T*>(p.in[I]);
-      if constexpr (!(e.along >> inner & 1)) to = lanes<T>::all(*from);
+      if constexpr (places::template has_zeros<I>) load_placed<I>(to, from, p, static_cast<std::ptrdiff_t>(j), part);
+      else if constexpr (!(e.along >> inner & 1)) to = lanes<T>::all(*from);
       else if constexpr (e.view < 0) to = part.load(from + j);
       else load_apart<I>(to, from, p, static_cast<std::ptrdiff_t>(j), part);
     }
+  }
+  /// The elements of a place: zeros outside of the rows that it puts somewhere, see [note: zeros around].
+  template <int I, class T>
+  static EBB_PART void load_placed(lanes<T>& to, const T* from, const pointers& p, std::ptrdiff_t j, auto part) {
+    bool is_inside = true;
+    repeat<inner>([&]<int L>() EBB_PART_LAMBDA {
+      if constexpr (constexpr placed_rows rows = places::template placed<I, L>; rows.some)
+        is_inside = is_inside && p.index[L] - static_cast<std::size_t>(rows.first) < p.placed_count[I][L];
+    });
+    if constexpr (constexpr placed_rows rows = places::template placed<I, inner>; rows.some) {
+      const auto first = static_cast<std::ptrdiff_t>(p.index[inner]) + j - rows.first;
+      const auto left = static_cast<std::ptrdiff_t>(p.placed_count[I][inner]) - first;
+      const auto room = lane_count - static_cast<std::ptrdiff_t>(part.lane());
+      if (is_inside && first >= 0 && left >= room) [[likely]] to = part.load(from + j);
+      else if (is_inside && first > -room && left > 0) to = detail::load_between(from + j, -first, left, part.lane());
+      else to = lanes<T>::all(T{});
+    } else if (is_inside) [[likely]] to = part.load(from + j);
+    else to = lanes<T>::all(T{});
   }
   template <int I, class T>
   static EBB_PART void load_apart(lanes<T>& to, const T* from, const pointers& p, std::ptrdiff_t j, auto part) {

@@ -58,6 +58,24 @@ EBB_INLINE lanes<T> load_every(const T* p) {
   else return {{simd::every<Step>(p), simd::every<Step>(p + Step * simd::count_of<T>)}};
 }
 
+/// Elements [first, left) of p in the lanes from number `from` on, zeros in the other lanes.
+template <class T>
+EBB_INLINE lanes<T> load_between(const T* p, std::ptrdiff_t first, std::ptrdiff_t left, std::size_t from) {
+  const auto lane = static_cast<std::ptrdiff_t>(from), begin = lane + (first > 0 ? first : 0);
+  if constexpr (full_width<T>) {
+    lanes<T> r;
+    repeat<lanes<T>::parts>([&]<int Part>() EBB_LAMBDA {
+      constexpr std::ptrdiff_t before = Part * simd::count_of<T>;
+      r.part[Part] = simd::load_between(p - lane + before, begin - before, lane + left - before);
+    });
+    return r;
+  } else {
+    T room[lane_count] = {};
+    for (std::ptrdiff_t i = begin; i < lane_count && i < lane + left; ++i) room[i] = p[i - lane];
+    return lanes<T>::load(room);
+  }
+}
+
 /// f(register, number) for the registers that have the lanes of the arrays side by side: x[0][0], x[1][0], ..., then x[0][1], ...
 template <class T, std::size_t Count>
 EBB_INLINE void each_joined(const lanes<T> (&x)[Count], auto&& f) {

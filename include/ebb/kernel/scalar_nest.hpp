@@ -61,7 +61,7 @@ class scalar_nest {
  public:
   /// Whether each loop has one index, and no equation needs lanes.
   static constexpr bool fits = [] {
-    bool r = n.reduces.count == 0;
+    bool r = n.reduces.count == 0 && !code::any_zeros;
     repeat<n.loops>([&]<int L>() { r = r && code::template known_extent<L> == 1; });
     for (int i = n.computes.first; i < n.computes.first + n.computes.count; ++i)
       r = r && P::plan.computes[static_cast<std::size_t>(i)].scalar != nullptr;

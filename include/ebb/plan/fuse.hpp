@@ -31,8 +31,8 @@ struct grouping {
   vec<array_part> part;   // where each equation lies in another one
   vec<copy_reason> copies;  // of moves
 
-  /// Whether k lies in its operand: a slice that is no step, or a broadcast that products read there. Other parts lie in a later equation,
-  /// which joins them.
+  /// Whether k lies in its operand: a slice or a place that is no step, or a broadcast that products read there. Other parts lie in a later
+  /// equation, which joins them.
   constexpr bool is_view(int k) const { return part.data()[k].whole >= 0 && part.data()[k].whole < k; }
   /// The equation whose step writes what k shows: k itself, or what it is a view of.
   constexpr int shown(const graph& g, int k) const;
@@ -112,7 +112,12 @@ class fuser {
   EBB_COLD constexpr copy_reason find_parts(int k) {
     const std::uint64_t family = g_.op(k).family;
     part_place at;
-    if (family == family_of<op::place>) return put_in(k, 0, detail::find_part(g_, k, g_.operand(k, 0), g_.eq[k].attr, at), at);
+    if (family == family_of<op::place>) {
+      const copy_reason why = put_in(k, 0, detail::find_part(g_, k, g_.operand(k, 0), g_.eq[k].attr, at), at);
+      if (why == copy_reason::none || !read_.is_read_around_in_place(k)) return why;
+      r_.part[k] = {g_.operand(k, 0), {.shape = g_.eq[k].shape, .whole = g_.eq[k].shape, .apart = true}};
+      return copy_reason::none;
+    }
     const bool is_slice = family == family_of<op::slice>;
     if (is_slice || family == family_of<op::permute>) {
       copy_reason why = is_slice ? detail::find_part(g_, g_.operand(k, 0), k, g_.eq[k].attr, at) : copy_reason::permutation;

@@ -172,6 +172,7 @@ class planner {
       int l = 0;
       while (n.axis[l + 1] <= axis) ++l;
       r.along[l] = v.along[a];  // the last axis of the loop stays
+      r.placed[l] = v.placed[a];
     }
     return p_.views.push(r);
   }

@@ -25,7 +25,7 @@ class array_readers {
  public:
   EBB_COLD_CTOR constexpr array_readers(const graph& g, vec<char> copied)
       : g_(g), copied_(static_cast<vec<char>&&>(copied)), is_result_(g.size(), 0), is_late_(g.size(), 1), others_(g.size(), 0),
-        is_read_(g.size(), 0), readers_(g.size(), 0), reduced_from_(g.shapes.size(), max_rank) {
+        is_read_(g.size(), 0), is_shown_(g.size(), 0), readers_(g.size(), 0), reduced_from_(g.shapes.size(), max_rank) {
     for (int o : g.out) is_result_[viewed(g, o)] = is_read_[o] = 1;
     find();
   }
@@ -40,6 +40,8 @@ class array_readers {
   constexpr bool by_loops(int k) const { return (readers_[k] & loops) != 0; }
   /// Whether loops, products and moves read k where it lies, and nothing else reads it.
   constexpr bool in_place(int k) const { return readers_[k] != 0 && (readers_[k] & steps) == 0 && !is_copied(k); }
+  /// Whether only loops read k, a place, and put zeros around what lies elsewhere: see [note: zeros around].
+  constexpr bool is_read_around_in_place(int k) const { return readers_[k] == loops && !is_result_[k] && !is_copied(k); }
   /// Whether k is a broadcast that products read in its operand, and nothing else needs in memory. Loops read the operand anyway.
   constexpr bool is_repeated_in_place(int k) const {
     return may_repeat(g_, k) && (readers_[k] & products) != 0 && (readers_[k] & steps) == 0 && !is_result_[k];
@@ -72,10 +74,11 @@ class array_readers {
         const bool is_view = repeats || eq[in[j]].op->what == kind::reshape || eq[in[j]].op->what == kind::move;
         if (what == kind::elementwise && eq[in[j]].shape == shape) {
           readers[in[j]] |= loops;
-          if (is_view && !repeats && !is_read_by_loop(in[j])) readers[in[j]] |= steps;
+          if (is_view && !repeats && !(is_place(in[j]) ? is_read_around(in[j]) : is_read_by_loop(in[j]))) readers[in[j]] |= steps;
           continue;
         }
         others[in[j]] = others[in[j]] > 0 ? 2 : 1;
+        if (what == kind::move || what == kind::reshape) is_shown_[in[j]] = is_shown_[in[j]] || !slices_around(k);
         if (is_view) readers[in[j]] |= reader_of(k, j);
       }
     }
@@ -85,6 +88,7 @@ class array_readers {
   EBB_COLD constexpr char reader_of(int k, int j) const {
     const op_info& op = g_.op(k);
     const int x = g_.operand(k, j);
+    if (is_place(x)) return reads_around(k, x) ? loops : steps;
     if (op.what == kind::contract) return is_read_by_product(x) ? products : steps;
     if (joined_space(g_, k) >= 0) return may_repeat(g_, x) || is_read_by_loop(x) ? loops : steps;
     if (joins_parts(op)) return is_read_by_rows(x) ? moves : steps;
@@ -100,14 +104,30 @@ class array_readers {
     }
     return may_show(g_, k) && !is_result_[k] && in_place(k) ? readers_[k] : steps;
   }
+  constexpr bool is_place(int k) const { return g_.op(k).family == family_of<op::place>; }
+  /// Whether only loops read p, a place, through k: directly, or by a slice or another place that only loops read.
+  EBB_COLD constexpr bool reads_around(int k, int p) const {
+    if (g_.op(k).what == kind::reduce) return is_read_around(p);
+    if (readers_[k] != loops || is_result_[k] || is_copied(k)) return false;
+    if (is_place(k)) return is_read_around(k);
+    return slices_around(k);
+  }
+  /// Whether only loops read k, a slice of what shows a place, directly or by further slices, and may put zeros around the place's operand.
+  EBB_COLD constexpr bool slices_around(int k) const {
+    if (g_.op(k).family != family_of<op::slice> || readers_[k] != loops || is_result_[k] || is_shown_[k]) return false;
+    int x = k;
+    while (may_show(g_, x)) x = g_.operand(x, 0);
+    return is_place(x) && is_read_around(k);
+  }
   /// f(v) for the strides of k, a view, in each array on the way to it that may be in memory: other steps may need any of these. Loops read
   /// no part of a broadcast: for them it is in memory.
-  constexpr bool in_each_array(int k, bool by_product, auto&& f) const {
+  constexpr bool in_each_array(int k, bool by_product, auto&& f, bool around = false) const {
     for (int whole = k;; whole = g_.operand(whole, 0)) {
       plan_view v;
       if (!find_view(g_, k, [&](int i) { return i > whole; }, v) || !f(v)) return false;
       const bool repeats = by_product && may_repeat(g_, whole), is_move = g_.op(whole).what == kind::move;
-      if ((!repeats && !may_show(g_, whole)) || ((repeats || is_move) && is_result_[whole]) || (is_move && is_copied(whole))) return true;
+      const bool shows = repeats || may_show(g_, whole) || (around && is_place(whole));
+      if (!shows || ((repeats || is_move) && is_result_[whole]) || (is_move && is_copied(whole))) return true;
     }
   }
   EBB_COLD constexpr bool is_read_by_product(int k) const {
@@ -122,18 +142,26 @@ class array_readers {
     });
   }
   /// Whether a loop may read k where it lies: see [note: rows apart]. Numbers: it reads one for each row.
-  EBB_COLD constexpr bool is_read_by_loop(int k, bool numbers = false) const {
+  constexpr bool is_read_by_loop(int k, bool numbers = false) const { return is_read_by_loop(k, numbers, false); }
+  /// The same with the zeros of places around what lies elsewhere, see [note: zeros around].
+  constexpr bool is_read_around(int k) const { return is_read_by_loop(k, false, true); }
+  EBB_COLD constexpr bool is_read_by_loop(int k, bool numbers, bool around) const {
     bool permuted = false;
     for (int x = k; may_show(g_, x); x = g_.operand(x, 0)) permuted = permuted || g_.op(x).family == family_of<op::permute>;
     return in_each_array(k, false, [&](const plan_view& v) {
       const shape& s = g_.shape_of(k);
       const lane_axes lanes = lane_axes_of(g_, s, v);
+      for (int a = 0; a < s.rank; ++a)
+        if (v.placed[a].some && g_.syms.find(s.e[a]) == 1) return false;  // there is no loop along a
       if (numbers || lanes.last < 0) return true;
       const extent_product& step = v.along[lanes.last];
+      if (has_zeros(v) && !step.is(1)) return false;
+      if (v.placed[lanes.last].some && !has_adjacent_rows(g_, s, lanes.from) && !has_long_rows(g_, s, lanes.from, least_around))
+        return false;
       if (step.is(1) && has_adjacent_rows(g_, s, lanes.from)) return true;
       if (reduced_from_[g_.eq[k].shape] < lanes.from || !has_long_rows(g_, s, lanes.from)) return false;
       return step.is(1) || step.is(-1) || is_short_step(step) || !permuted;
-    });
+    }, around);
   }
   /// Whether the last axis of k, a broadcast, is a repeated one: loops then read one element for each row.
   constexpr bool is_repeated_along_lanes(int k) const {
@@ -144,6 +172,7 @@ class array_readers {
 
   const graph& g_;
   vec<char> copied_, is_result_, is_late_, others_, is_read_;
+  vec<char> is_shown_;  // a move or a reshape reads it, other than a slice that loops read around
   vec<char> readers_;  // of a view: loops, products and moves that read it where it lies, other steps
   vec<int> reduced_from_;
 };

@@ -79,6 +79,7 @@ struct extent_product {
 struct plan_view {
   static constexpr int most_terms = 4;
   extent_product along[max_rank];       // the strides of its axes; that of an axis of extent 1 is 0
+  placed_rows placed[max_rank];
   extent_product offset[most_terms];    // their sum: the elements before the first one
   int terms = 0;
 

@@ -6,7 +6,7 @@
 //   slice    of step 1 along that axis is no step: its readers begin at another address. A select is a slice of one row.
 //   concat   along that axis has its pieces written where they belong: a stack and a pad too. It is a step that does nothing. Columns that
 //            a loop computes are stored side by side, see [note: joined stores]: there is no step.
-//   place    likewise: its step only writes the zeros around.
+//   place    likewise: its step only writes the zeros around. Loops may put these around themselves: see [note: zeros around].
 // In a plan such an array is a buffer of the role `part`: the buffer in which it lies, and where. An address is found when a call begins.
 // Other slices and permutations are no steps either if only loops and products read them: these have strides. Loops write pieces along
 // another axis in their place, too. See [note: rows apart].
@@ -39,6 +39,13 @@
 // An element that is repeated along the last axis, x - x[:, 0:1], is read once for each row, with any strides.
 // A concat and a place copy rows from anywhere: a slice that only they and such loops read is no step.
 // A loop that computes a piece writes it likewise, with or without the axis of a stack, if only loops over its own shape read it besides.
+//
+// [note: zeros around]
+// A place has zeros around its operand. If only loops read it, directly or by slices of step 1, and its operand is in memory anyway, it is
+// no step: along each axis with zeros there is a loop, which knows the rows that are not zeros, and loads these from the operand. So
+// `pad` before a loop, the stencils of a padded grid, and sums of gradients of slices are no passes over memory. Lanes run along axes
+// without zeros, or along one with zeros at both ends of its rows, which take a step under a mask: these rows need `least_around` elements.
+// An operand that a loop computes for the place alone is written where it lies in it.
 //
 // [note: operands of products]
 // A product packs its operands, so it reads matrices with rows or columns any distance apart, and batches with any stride along each axis.
@@ -80,14 +87,17 @@ constexpr bool has_adjacent_rows(const graph& g, const shape& s, int axis) {
 /// The elements of a row that a loop may read by itself.
 inline constexpr int least_apart = 16;
 
+/// The same if a place puts zeros around each row: both ends of a row take a step of lanes under a mask.
+inline constexpr int least_around = 48;
+
 /// Whether rows of s from `axis` on are long enough for lanes that run along them.
-constexpr bool has_long_rows(const graph& g, const shape& s, int axis) {
+constexpr bool has_long_rows(const graph& g, const shape& s, int axis, int least = least_apart) {
   std::int64_t n = 1;
   for (int a = axis; a < s.rank; ++a) {
     const int e = g.syms.find(s.e[a]);
     n *= e < 0 ? 64 : e;
   }
-  return n >= least_apart;
+  return n >= least;
 }
 
 /// Finds the place of `part` in `whole`, for a slice or a place. The reason is none if its elements are adjacent.
@@ -215,9 +225,28 @@ constexpr bool slice_view(const graph& g, const shape& whole, const shape& own, 
     v.offset[v.terms++] = x;
     return true;
   };
+  if (placed_rows& p = v.placed[s.axis]; p.some) {
+    if (s.step != 1 || s.start < 0) return false;
+    p.first -= s.start;
+  }
   v.along[s.axis].factor *= s.step;
   if (s.start == stride::at_the_end) return add(whole.e[s.axis], 1) && add(own.e[s.axis], -1);
   return (s.start >= 0 || add(whole.e[s.axis], 1)) && add(1, s.start);
+}
+
+/// Leaves out the elements before a place: the first of its rows begins where the array of shape `own` does.
+constexpr bool place_view(const graph& g, const shape& own, const stride& s, plan_view& v) {
+  if (s.step != 1 || s.start < 0 || v.placed[s.axis].some || v.terms == plan_view::most_terms) return false;
+  v.placed[s.axis] = {s.start, g.syms.find(own.e[s.axis]), true};
+  extent_product before = v.along[s.axis];
+  before.factor *= -s.start;
+  if (s.start != 0) v.offset[v.terms++] = before;
+  return true;
+}
+constexpr bool has_zeros(const plan_view& v) {
+  for (const placed_rows& p : v.placed)
+    if (p.some) return true;
+  return false;
 }
 
 /// Whether an op copies its operands into its result, each with strides of its own.
@@ -236,14 +265,19 @@ constexpr bool find_view(const graph& g, int k, auto&& shows, plan_view& v) {
   if (!shows(k)) return put_strides(g, g.shape_of(k), v);
   const int x = g.operand(k, 0);
   if (!find_view(g, x, shows, v)) return false;
-  if (g.op(k).what == kind::reshape) return restride(g, g.shape_of(x), g.shape_of(k), v);
+  if (g.op(k).what == kind::reshape) return !has_zeros(v) && restride(g, g.shape_of(x), g.shape_of(k), v);
+  if (g.op(k).family == family_of<op::place>)
+    return place_view(g, g.shape_of(x), stride::unpacked(g.eq[k].attr[0], g.eq[k].attr[1]), v);
   if (g.op(k).family == family_of<op::slice>)
     return slice_view(g, g.shape_of(x), g.shape_of(k), stride::unpacked(g.eq[k].attr[0], g.eq[k].attr[1]), v);
   const plan_view from = v;
   const bool repeats = g.op(k).what == kind::broadcast;
   for (int a = 0, own = 0; a < g.shape_of(k).rank; ++a) {
-    if (!repeats) v.along[a] = from.along[packed_axis(g.eq[k].attr[0], a)];
-    else if (g.eq[k].attr[0] >> a & 1) v.along[a] = {.factor = 0};
+    if (!repeats) {
+      const int axis = packed_axis(g.eq[k].attr[0], a);
+      v.along[a] = from.along[axis];
+      v.placed[a] = from.placed[axis];
+    } else if (g.eq[k].attr[0] >> a & 1) v.along[a] = {.factor = 0};
     else v.along[a] = from.along[own++];
   }
   return true;
@@ -251,6 +285,7 @@ constexpr bool find_view(const graph& g, int k, auto&& shows, plan_view& v) {
 
 /// Whether the elements along axis a follow those along the axis b after it with the same stride, so that both are one loop.
 constexpr bool continues_row(const graph& g, const shape& s, const plan_view& v, int a, int b) {
+  if (v.placed[a].some || v.placed[b].some) return false;
   extent_product row = v.along[b];
   return multiply(g.syms, row, s.e[b]) && row == v.along[a];
 }

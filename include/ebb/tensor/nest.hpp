@@ -30,6 +30,13 @@ struct slot {
   int number = -1;
 };
 
+/// The rows along an axis that a place puts somewhere: there are zeros outside of [first, first + count), see [note: zeros around].
+struct placed_rows {
+  std::int64_t first = 0;
+  int count = 0;      // an extent
+  bool some = false;  // false: no zeros along this axis
+};
+
 /// Sets of loops are masks: bit l is loop l.
 struct nest_load {
   enum class from : std::uint8_t { array, literal, index };
