@@ -44,4 +44,5 @@
 #include "kernel/triangle_of_product.hpp"
 #include "kernel/known.hpp"
 #include "kernel/small.hpp"
+#include "kernel/small_determinant.hpp"
 #include "kernel/small_triangle.hpp"

@@ -102,11 +102,12 @@ struct nest_places {
   struct column_group {
     int step = 0, leader = -1, of[4] = {-1, -1, -1, -1};  // the loads by their places in a group; the first of them loads all
   };
+  static constexpr int lanes_along = inner < 0 ? 0 : inner;  // a nest of one element has no loop
   /// The elements of a static number before the part that load i reads; -1 if that is not a column.
   static constexpr std::int64_t before_column(int i) {
     const nest_load& e = P::plan.loads[static_cast<std::size_t>(n.loads.first + i)];
-    if (e.source != nest_load::from::array || e.view < 0 || !(e.along >> inner & 1)) return -1;
-    const auto& apart = P::plan.views[static_cast<std::size_t>(e.view)].along[inner];
+    if (inner < 0 || e.source != nest_load::from::array || e.view < 0 || !(e.along >> lanes_along & 1)) return -1;
+    const auto& apart = P::plan.views[static_cast<std::size_t>(e.view)].along[lanes_along];
     const auto& b = P::plan.buffers[static_cast<std::size_t>(e.buffer)];
     using role = std::remove_cvref_t<decltype(b.is)>;
     using counted = std::remove_cvref_t<decltype(b.at.from)>;
@@ -142,7 +143,7 @@ struct nest_places {
         if (const std::int64_t other = before_column(k); other >= 0 && other < low && are_columns_of_one(i, k)) low = other;
       column_group g;
       g.step = static_cast<int>(P::plan.views[static_cast<std::size_t>(P::plan.loads[static_cast<std::size_t>(n.loads.first + i)].view)]
-                                    .along[inner].factor);
+                                    .along[lanes_along].factor);
       g.leader = i;
       const std::int64_t first = at - (at - low) % g.step;
       for (int k = n.loads.count; k-- > i;)

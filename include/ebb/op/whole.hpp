@@ -7,6 +7,7 @@
 #include "../kernel/contract.hpp"
 #include "../kernel/indexed.hpp"
 #include "../kernel/scan.hpp"
+#include "../kernel/small_determinant.hpp"
 #include "../kernel/small_triangle.hpp"
 #include "../kernel/workspace.hpp"
 #include "../tensor/product_order.hpp"
@@ -268,13 +269,11 @@ void factor_whole(const whole_call& c) {
   const kernel::linear_system s{extent, 0};
   const bool is_small = !half_width<T> && kernel::small::fits(s);
   void* const scratch =
-      thread_scratch().take(std::max(kernel::solve_scratch_bytes<T>(s), is_small ? kernel::small::scratch_bytes(s) : 0));
+      thread_scratch().take(std::max(kernel::solve_scratch_bytes<T>(s), is_small ? kernel::small::determinant_bytes(extent) : 0));
   const T* a = static_cast<const T*>(c.in[0]);
   T* to = static_cast<T*>(c.out);
-  if (c.attr[0] == static_cast<std::int64_t>(factor_kind::log_determinant)) {
-    for (std::size_t i = 0; i < batch; ++i) kernel::log_determinant(extent, a + i * n * n, to + 2 * i, scratch);
-    return;
-  }
+  if (c.attr[0] == static_cast<std::int64_t>(factor_kind::log_determinant))
+    return kernel::log_determinants(extent, static_cast<std::ptrdiff_t>(batch), a, to, scratch);
   for (std::size_t i = 0; i < batch; ++i, a += n * n, to += n * n) {
     if constexpr (!half_width<T>)
       if (is_small) {
