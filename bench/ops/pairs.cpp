@@ -71,6 +71,10 @@ void ops::pairs(table& t) {
   add_shaped_value<of<2048, 2>, of<2048>, of<2048>>(t, "stack of computed columns", two, [](auto x, auto y) {
     return ebb::stack<-1>(x + y, x * y);
   });
+  add_shaped_value<of<66, 66>, matrix>(t, "relu of a padded matrix", one, [](auto x) {
+    return ebb::relu(ebb::pad<1, 1, 1>(ebb::pad<0, 1, 1>(x)));
+  });
+  add_shaped_value<matrix, matrix>(t, "sum with its transpose", one, [](auto x) { return x + ebb::transpose(x); });
   add_shaped_value<of<64, 15, 8>, matrix>(t, "unfold", one, [](auto x) { return ebb::unfold<1, 8, 4>(x); });
   add_shaped_value<matrix, row, row>(t, "toeplitz", two, [](auto x, auto y) { return ebb::toeplitz(x, y); });
   add_shaped_value<matrix, row>(t, "vander", one, [](auto x) { return ebb::vander<64>(x); });

@@ -323,6 +323,20 @@ void moves_of_elements(ops::table& t) {
       out[2 * i + 1] = x[i] * y[i];
     }
   });
+  ops::add_loop(t, "relu of a padded matrix", [](read x, write out) {
+    constexpr std::size_t wide = side + 2;
+    std::fill_n(out, wide, 0.f);
+    std::fill_n(out + (side + 1) * wide, wide, 0.f);
+    for (std::size_t i = 0; i < side; ++i) {
+      float* const row = out + (i + 1) * wide;
+      row[0] = row[side + 1] = 0;
+      for (std::size_t j = 0; j < side; ++j) row[j + 1] = x[i * side + j] > 0 ? x[i * side + j] : 0;
+    }
+  });
+  ops::add_loop(t, "sum with its transpose", [](read x, write out) {
+    for (std::size_t i = 0; i < side; ++i)
+      for (std::size_t j = 0; j < side; ++j) out[i * side + j] = x[i * side + j] + x[j * side + i];
+  });
   ops::add_loop(t, "unfold", [](read x, write out) {
     for (std::size_t i = 0; i < side; ++i)
       for (std::size_t w = 0; w < 15; ++w) std::copy_n(x + i * side + 4 * w, 8, out + (i * 15 + w) * 8);
