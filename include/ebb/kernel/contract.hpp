@@ -121,6 +121,8 @@ EBB_TEMPLATE void contract(const product& p, const T* a, const T* b, T* c, void*
 
 EBB_ONCE_FOR_ALL(void contract<float>(const product&, const float*, const float*, float*, void*))
 EBB_ONCE_FOR_ALL(void contract<double>(const product&, const double*, const double*, double*, void*))
+EBB_ONCE_FOR_ALL(void contract<bfloat16>(const product&, const bfloat16*, const bfloat16*, bfloat16*, void*))
+EBB_ONCE_FOR_ALL(void contract<float16>(const product&, const float16*, const float16*, float16*, void*))
 
 namespace tile {
 

@@ -234,4 +234,9 @@ void extremum_places(const T* x, std::size_t before, std::size_t length, std::si
   }
 }
 
+EBB_ONCE_FOR_ALL(void extremum_places<largest_first, float>(const float*, std::size_t, std::size_t, std::size_t, std::int64_t*))
+EBB_ONCE_FOR_ALL(void extremum_places<largest_first, double>(const double*, std::size_t, std::size_t, std::size_t, std::int64_t*))
+EBB_ONCE_FOR_ALL(void extremum_places<smallest_first, float>(const float*, std::size_t, std::size_t, std::size_t, std::int64_t*))
+EBB_ONCE_FOR_ALL(void extremum_places<smallest_first, double>(const double*, std::size_t, std::size_t, std::size_t, std::int64_t*))
+
 }  // namespace ebb::inline EBB_ABI::kernel

@@ -106,7 +106,7 @@ inline constexpr auto row_of_index = [](std::size_t, std::size_t i) EBB_LAMBDA {
 
 /// Row i of the result is row index[i] of the source.
 template <class Index>
-inline void gather_rows(void* to, const void* from, const row_list<Index>& list, std::size_t row_bytes) {
+EBB_TEMPLATE void gather_rows(void* to, const void* from, const row_list<Index>& list, std::size_t row_bytes) {
   copy_listed(to, from, list, row_bytes, row_of_index, named_row);
 }
 
@@ -135,7 +135,8 @@ inline void gather_turned_of(char* to, const char* from, const Index* index, std
     for (std::size_t j = 0; j < columns; ++j) std::memcpy(to + j * to_row + i * Size, row(i) + j * Size, Size);
 }
 template <class Index>
-inline void gather_turned(void* to, const void* from, const Index* index, std::size_t count, std::size_t row_bytes, std::size_t size) {
+EBB_TEMPLATE void gather_turned(void* to, const void* from, const Index* index, std::size_t count, std::size_t row_bytes,
+                                std::size_t size) {
   char* const out = static_cast<char*>(to);
   const char* const in = static_cast<const char*>(from);
   switch (size) {
@@ -148,7 +149,7 @@ inline void gather_turned(void* to, const void* from, const Index* index, std::s
 
 /// Row index[i] of the result is row i of the source, in rising order of i: of repeated indices the last one is written.
 template <class Index>
-inline void write_rows(void* to, const void* from, const row_list<Index>& list, std::size_t row_bytes) {
+EBB_TEMPLATE void write_rows(void* to, const void* from, const row_list<Index>& list, std::size_t row_bytes) {
   copy_listed(to, from, list, row_bytes, named_row, row_of_index);
 }
 
@@ -203,7 +204,7 @@ EBB_INLINE void add_last(T* to, const T* from, std::size_t count) {
 
 /// Adds row i of the source to row index[i] of the result, in rising order of i: repeated indices are summed in that order.
 template <full_width T, class Index, std::int64_t LeftOut>
-inline void add_rows(T* to, const T* from, const row_list<Index, LeftOut>& list, std::size_t row_length) {
+EBB_TEMPLATE void add_rows(T* to, const T* from, const row_list<Index, LeftOut>& list, std::size_t row_length) {
   constexpr std::size_t most = simd::count_of<T>;
   with_row_bytes(row_length * sizeof(T), [&]<std::size_t Known>() EBB_LAMBDA {
     constexpr std::size_t known = Known / sizeof(T);
@@ -232,5 +233,16 @@ inline void add_rows(T* to, const T* from, const row_list<Index, LeftOut>& list,
     if (rest > 0) (lanes<T>::load(row + j, rest) + lanes<T>::load(x + j, rest)).store(row + j, rest);
   });
 }
+
+EBB_ONCE_FOR_ALL(void gather_rows<std::int32_t>(void*, const void*, const row_list<std::int32_t>&, std::size_t))
+EBB_ONCE_FOR_ALL(void gather_turned<std::int32_t>(void*, const void*, const std::int32_t*, std::size_t, std::size_t, std::size_t))
+EBB_ONCE_FOR_ALL(void write_rows<std::int32_t>(void*, const void*, const row_list<std::int32_t>&, std::size_t))
+EBB_ONCE_FOR_ALL(void add_rows(float*, const float*, const row_list<std::int32_t>&, std::size_t))
+EBB_ONCE_FOR_ALL(void add_rows(double*, const double*, const row_list<std::int32_t>&, std::size_t))
+EBB_ONCE_FOR_ALL(void gather_rows<std::int64_t>(void*, const void*, const row_list<std::int64_t>&, std::size_t))
+EBB_ONCE_FOR_ALL(void gather_turned<std::int64_t>(void*, const void*, const std::int64_t*, std::size_t, std::size_t, std::size_t))
+EBB_ONCE_FOR_ALL(void write_rows<std::int64_t>(void*, const void*, const row_list<std::int64_t>&, std::size_t))
+EBB_ONCE_FOR_ALL(void add_rows(float*, const float*, const row_list<std::int64_t>&, std::size_t))
+EBB_ONCE_FOR_ALL(void add_rows(double*, const double*, const row_list<std::int64_t>&, std::size_t))
 
 }  // namespace ebb::inline EBB_ABI::kernel

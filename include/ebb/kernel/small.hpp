@@ -392,5 +392,9 @@ template <class T>
   }
   return done;
 }
+EBB_ONCE_FOR_ALL(std::ptrdiff_t solve_small<float>(const linear_system&, std::ptrdiff_t, const float*, const float*, float*, void*))
+EBB_ONCE_FOR_ALL(std::ptrdiff_t solve_small<double>(const linear_system&, std::ptrdiff_t, const double*, const double*, double*, void*))
+EBB_ONCE_FOR_ALL(std::ptrdiff_t cholesky_small<float>(std::ptrdiff_t, std::ptrdiff_t, const float*, float*, void*))
+EBB_ONCE_FOR_ALL(std::ptrdiff_t cholesky_small<double>(std::ptrdiff_t, std::ptrdiff_t, const double*, double*, void*))
 
 }  // namespace ebb::inline EBB_ABI::kernel

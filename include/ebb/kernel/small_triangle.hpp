@@ -170,4 +170,7 @@ template <class T>
     small::solve_triangle_columns<T>(n, m, divides, triangle(t + done * size, 1), right(b + done * sides, 1), right(x + done * sides, 1));
 }
 
+EBB_ONCE_FOR_ALL(void solve_triangles_small<float>(const triangular_system&, std::ptrdiff_t, const float*, const float*, float*, void*))
+EBB_ONCE_FOR_ALL(void solve_triangles_small<double>(const triangular_system&, std::ptrdiff_t, const double*, const double*, double*, void*))
+
 }  // namespace ebb::inline EBB_ABI::kernel

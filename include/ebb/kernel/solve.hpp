@@ -183,4 +183,7 @@ template <element T>
   return -1;
 }
 
+EBB_ONCE_FOR_ALL(std::ptrdiff_t solve<float>(const linear_system&, const float*, const float*, float*, void*))
+EBB_ONCE_FOR_ALL(std::ptrdiff_t solve<double>(const linear_system&, const double*, const double*, double*, void*))
+
 }  // namespace ebb::inline EBB_ABI::kernel

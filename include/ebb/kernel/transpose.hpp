@@ -222,7 +222,8 @@ EBB_INLINE bool transpose_groups(char* to, std::ptrdiff_t to_row, const char* fr
 /// Element j of row i in `from` becomes element i of row j in `to`; elements of Size bytes (1, 2, 4, 8), row distances in bytes.
 /// Whole rows of the longer side are done one after the other: memory is read, or written, in its order.
 template <std::size_t Size>
-inline void transpose(char* to, std::ptrdiff_t to_row, const char* from, std::ptrdiff_t from_row, std::size_t rows, std::size_t cols) {
+EBB_TEMPLATE void transpose(char* to, std::ptrdiff_t to_row, const char* from, std::ptrdiff_t from_row, std::size_t rows,
+                            std::size_t cols) {
   const auto from_at = [=](std::size_t i, std::size_t j) { return from + static_cast<std::ptrdiff_t>(i) * from_row + j * Size; };
   const auto to_at = [=](std::size_t j, std::size_t i) { return to + static_cast<std::ptrdiff_t>(j) * to_row + i * Size; };
   const auto block = [&](std::size_t i0, std::size_t i1, std::size_t j0, std::size_t j1) {
@@ -290,6 +291,10 @@ inline void transpose(char* to, std::ptrdiff_t to_row, const char* from, std::pt
       for (std::size_t j = 0; j < cols; j += n) block(i, i + n < rows ? i + n : rows, j, j + n < cols ? j + n : cols);
   }
 }
+EBB_ONCE_FOR_ALL(void transpose<1>(char*, std::ptrdiff_t, const char*, std::ptrdiff_t, std::size_t, std::size_t))
+EBB_ONCE_FOR_ALL(void transpose<2>(char*, std::ptrdiff_t, const char*, std::ptrdiff_t, std::size_t, std::size_t))
+EBB_ONCE_FOR_ALL(void transpose<4>(char*, std::ptrdiff_t, const char*, std::ptrdiff_t, std::size_t, std::size_t))
+EBB_ONCE_FOR_ALL(void transpose<8>(char*, std::ptrdiff_t, const char*, std::ptrdiff_t, std::size_t, std::size_t))
 
 }  // namespace kernel
 }  // namespace ebb::inline EBB_ABI

@@ -285,4 +285,11 @@ template <element T>
   sign_and_log[1] = static_cast<T>(r.log);
 }
 
+EBB_ONCE_FOR_ALL(void solve_triangle<float>(const triangular_system&, const float*, const float*, float*, void*))
+EBB_ONCE_FOR_ALL(void solve_triangle<double>(const triangular_system&, const double*, const double*, double*, void*))
+EBB_ONCE_FOR_ALL(std::ptrdiff_t cholesky<float>(std::ptrdiff_t, const float*, float*, void*))
+EBB_ONCE_FOR_ALL(std::ptrdiff_t cholesky<double>(std::ptrdiff_t, const double*, double*, void*))
+EBB_ONCE_FOR_ALL(void log_determinant<float>(std::ptrdiff_t, const float*, float*, void*))
+EBB_ONCE_FOR_ALL(void log_determinant<double>(std::ptrdiff_t, const double*, double*, void*))
+
 }  // namespace ebb::inline EBB_ABI::kernel

@@ -245,4 +245,7 @@ template <element T>
   });
 }
 
+EBB_ONCE_FOR_ALL(void multiply_triangle<float>(const triangular_product&, const float*, const float*, float*, void*))
+EBB_ONCE_FOR_ALL(void multiply_triangle<double>(const triangular_product&, const double*, const double*, double*, void*))
+
 }  // namespace ebb::inline EBB_ABI::kernel
