@@ -19,6 +19,9 @@ struct total_of {
   constexpr auto operator()(auto a) const { return ebb::sum(F{}(a)); }
 };
 
+/// No lambda inside of the check: each F would compile a sum of its own.
+inline constexpr auto sum_of_elements = ebb::compile([](auto a) { return ebb::sum(a); });
+
 /// Checks values and gradients of f: a function of one array that returns an array of the same extents.
 template <class T, class F>
 void check_everywhere(F f, const std::vector<T>& places) {
@@ -37,13 +40,12 @@ void check_everywhere(F f, const std::vector<T>& places) {
 
   // Two backwards on the tape, plain and captured.
   constexpr auto region = ebb::compile(F{});
-  constexpr auto sum = ebb::compile([](auto a) { return ebb::sum(a); });
   const auto walk = [&](bool captured) {
     const ebb::variable<T, ebb::dyn> leaf(x);
     ebb::grad_options options{.create_graph = true};
     options.compiled_autograd = captured;
-    const ebb::variable<T, ebb::dyn> y = region(leaf), first = ebb::grad(sum(y), ebb::wrt(leaf), options);
-    const ebb::variable<T, ebb::dyn> second = ebb::grad(sum(first), ebb::wrt(leaf), {.compiled_autograd = captured});
+    const ebb::variable<T, ebb::dyn> y = region(leaf), first = ebb::grad(sum_of_elements(y), ebb::wrt(leaf), options);
+    const ebb::variable<T, ebb::dyn> second = ebb::grad(sum_of_elements(first), ebb::wrt(leaf), {.compiled_autograd = captured});
     return std::vector<row<T>>{y.value(), first.value(), second.value()};
   };
   const auto plain = walk(false), captured = walk(true);
