@@ -135,20 +135,26 @@ struct nest_places {
   }
   static constexpr auto column_groups = [] {
     std::array<column_group, static_cast<std::size_t>(n.loads.count + 1)> r{};
+    std::array<std::int64_t, static_cast<std::size_t>(n.loads.count + 1)> before{};
+    for (int i = 0; i < n.loads.count; ++i) before[static_cast<std::size_t>(i)] = before_column(i);
     for (int i = 0; i < n.loads.count; ++i) {
-      const std::int64_t at = before_column(i);
+      const std::int64_t at = before[static_cast<std::size_t>(i)];
       if (at < 0 || r[static_cast<std::size_t>(i)].leader >= 0) continue;
-      std::int64_t low = at;
-      for (int k = 0; k < n.loads.count; ++k)
-        if (const std::int64_t other = before_column(k); other >= 0 && other < low && are_columns_of_one(i, k)) low = other;
       column_group g;
       g.step = static_cast<int>(P::plan.views[static_cast<std::size_t>(P::plan.loads[static_cast<std::size_t>(n.loads.first + i)].view)]
                                     .along[lanes_along].factor);
       g.leader = i;
-      const std::int64_t first = at - (at - low) % g.step;
+      // Those that lie so near that they may be in one group, and the first of these.
+      const auto is_near = [&](int k) {
+        const std::int64_t other = before[static_cast<std::size_t>(k)];
+        return other >= 0 && other > at - g.step && other < at + g.step && are_columns_of_one(i, k);
+      };
+      std::int64_t first = at;
+      for (int k = 0; k < n.loads.count; ++k)
+        if (before[static_cast<std::size_t>(k)] < first && is_near(k)) first = before[static_cast<std::size_t>(k)];
       for (int k = n.loads.count; k-- > i;)
-        if (const std::int64_t other = before_column(k); other >= first && other < first + g.step && are_columns_of_one(i, k))
-          g.of[other - first] = k;
+        if (const std::int64_t place = before[static_cast<std::size_t>(k)] - first; place >= 0 && place < g.step && is_near(k))
+          g.of[place] = k;
       if (g.of[0] < 0 || g.of[g.step - 1] < 0) continue;
       for (const int k : g.of)
         if (k >= 0) r[static_cast<std::size_t>(k)] = g;
