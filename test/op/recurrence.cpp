@@ -10,8 +10,11 @@
 #include <ebb/graph/valid.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <random>
+#include <type_traits>
+#include <vector>
 
 namespace {
 
@@ -25,6 +28,46 @@ void recurs_as_recorded(const std::string& name, F, golden::bounds b) {
   const ebb::graph g = ebb::trace_of<F, A...>::make();
   REQUIRE_FALSE(ebb::first_error(g));
   golden::check_traced("ops2", name, "", g, b);
+}
+
+/// The places of running maxima, or minima, of rows by a loop.
+template <bool Least, bool Reversed>
+std::vector<std::int64_t> places_by_loop(const float* x, std::size_t rows, std::size_t length) {
+  std::vector<std::int64_t> r(rows * length);
+  for (std::size_t i = 0; i < rows; ++i) {
+    float best = Least ? INFINITY : -INFINITY;
+    std::size_t place = 0;
+    for (std::size_t k = 0; k < length; ++k) {
+      const std::size_t at = Reversed ? length - 1 - k : k;
+      const float e = x[i * length + at];
+      if (k == 0 || std::isnan(e) || (Least ? e <= best : e >= best)) best = e, place = at;
+      r[i * length + at] = static_cast<std::int64_t>(place);
+    }
+  }
+  return r;
+}
+
+TEST_CASE("places of running extrema are the same along axes of known and of unknown length, with NaN and ties") {
+  constexpr std::size_t length = 37;
+  const auto check = []<bool Least, bool Reversed>(std::bool_constant<Least>, std::bool_constant<Reversed>, auto places) {
+    for (const std::size_t rows : {1u, 5u, 16u, 35u}) {
+      CAPTURE(rows, Least, Reversed);
+      auto numbers = ebb::cast<float>(ebb::round(3 * test::random_array<ebb::tensor<float, dyn, dyn>>(rows, rows, length)));
+      std::vector<float> x(numbers.data(), numbers.data() + numbers.size());
+      x[x.size() / 2] = NAN, x[x.size() - 3] = -0.0f;
+      const auto want = places_by_loop<Least, Reversed>(x.data(), rows, length);
+      const auto known = places(ebb::view<const float, dyn, length>(x.data(), rows));
+      const auto unknown = places(ebb::view<const float, dyn, dyn>(x.data(), rows, length));
+      CHECK(std::equal(want.begin(), want.end(), known.data()));
+      CHECK(std::equal(want.begin(), want.end(), unknown.data()));
+    }
+  };
+  using yes = std::true_type;
+  using no = std::false_type;
+  check(no(), no(), ebb::compile([](auto x) { return std::get<1>(ebb::cummax(x)); }));
+  check(no(), yes(), ebb::compile([](auto x) { return std::get<1>(ebb::cummax(x, ebb::reversed)); }));
+  check(yes(), no(), ebb::compile([](auto x) { return std::get<1>(ebb::cummin(x)); }));
+  check(yes(), yes(), ebb::compile([](auto x) { return std::get<1>(ebb::cummin(x, ebb::reversed)); }));
 }
 
 TEST_CASE("running products, extrema and logarithms of sums give PyTorch's recorded values") {

@@ -98,13 +98,14 @@ struct cumprod : running {
   }
 };
 
-/// The places of a running extremum: at each step, the last step so far whose element equals it, or is NaN.
-template <class Latest, class T>
-constexpr operand<std::int64_t> places_of_extremum(operand<T> x, operand<T> extremum, int axis, std::int64_t flags, std::int64_t none) {
+/// The places of a running extremum: at each step, the last step so far whose element equals it, or is NaN. They are found in I: twice as
+/// many places of an axis of static length fit into a register in 32 bits.
+template <class Latest, class I, class T>
+constexpr operand<std::int64_t> places_of_extremum(operand<T> x, operand<T> extremum, int axis, std::int64_t flags, I none) {
   auto hit = emit_on<equal>({}, x, extremum);
   if constexpr (real_element<T>) hit = emit_on<logical_or>({}, hit, emit_on<isnan>({}, x));
-  const auto index = index_along<std::int64_t>(*x.g, x.shape_number(), axis);
-  return emit_on<Latest>({axis, flags}, emit_on<where>({}, hit, index, literal_like(index, none)));
+  const auto index = index_along<I>(*x.g, x.shape_number(), axis);
+  return cast_to<std::int64_t>(emit_on<Latest>({axis, flags}, emit_on<where>({}, hit, index, literal_like(index, none))));
 }
 template <class T>
 constexpr operand<std::int64_t> places_of_extremum(operand<T> x, operand<T> extremum, int axis, std::int64_t flags);
@@ -134,8 +135,11 @@ struct cummin : running_extremum, smaller {
 template <class T>
 constexpr operand<std::int64_t> places_of_extremum(operand<T> x, operand<T> extremum, int axis, std::int64_t flags) {
   // The last step has the largest place, or in a reversed scan the smallest one.
-  if (flags & scan_reversed) return places_of_extremum<cummin>(x, extremum, axis, flags, highest<std::int64_t>);
-  return places_of_extremum<cummax>(x, extremum, axis, flags, -1);
+  const auto found_in = [&]<class I>(I) {
+    if (flags & scan_reversed) return places_of_extremum<cummin, I>(x, extremum, axis, flags, highest<I>);
+    return places_of_extremum<cummax, I>(x, extremum, axis, flags, I(-1));
+  };
+  return x.extent(axis) >= 0 ? found_in(std::int32_t()) : found_in(std::int64_t());  // a static extent is an int
 }
 
 /// Running logarithms of sums of e^x along the last axis.   Saves: x, out.
