@@ -176,3 +176,24 @@ TEST_CASE("bands and blocks of rows read columns where they lie") {
     CHECK(std::equal(expected.begin(), expected.end(), all.data() + i * 32));
   }
 }
+
+TEST_CASE("a step that reads other rows than its own runs after all rows have been computed") {
+  using vector = ebb::tensor<double, dyn>;
+  constexpr auto flipped = [](auto x, auto w) {
+    const auto y = ebb::matmul(x, w);
+    return ebb::matmul(ebb::transpose(x), ebb::flip<0>(y) * y);
+  };
+  constexpr auto turned = [](auto x, auto w) { return ebb::matmul(ebb::transpose(x), ebb::flip<0>(ebb::matmul(x, w))); };
+  constexpr auto next = [](auto x, auto w) {
+    const auto y = ebb::sin(ebb::matmul(x, w));
+    return ebb::matmul(ebb::transpose(x), ebb::slice<0, 2>(ebb::pad<0, 1, 1>(y)) * y);
+  };
+  const auto x = numbers<double, dyn, dyn>(1, 400u, 50u);
+  const auto w = numbers<double, dyn>(2, 50u);
+  const vector y = ebb::matmul(x, w), s = ebb::sin(y);
+  constexpr auto of_rows = ebb::compile([](auto a, auto b) { return ebb::matmul(ebb::transpose(a), b); });
+  const vector after = vector::generate([&](std::size_t i) { return (i + 1 < 400 ? s(i + 1) : 0) * s(i); }, 400u);
+  CHECK(test::same_bits(ebb::compile(flipped)(x, w), of_rows(x, ebb::flip<0>(y) * y)));
+  CHECK(test::same_bits(ebb::compile(turned)(x, w), of_rows(x, ebb::flip<0>(y))));
+  CHECK(test::same_bits(ebb::compile(next)(x, w), of_rows(x, after)));
+}

@@ -5,8 +5,9 @@
 // The gradient of a linear model reads its matrix twice: y = X w, something of each y, then X^T g. If X is larger than the first-level
 // cache, these steps take turns: each runs on so many rows that X is still in the cache when the next one reads it. Every sum keeps its
 // order: the sum of X^T g continues where the band before ended, and bands begin at multiples of the logical lanes.
-// A step between the two products is a member of the band if it reads its rows one by one. A step that reads a sum over all rows runs after
-// the band; a step that needs none of its results runs before it.
+// A step between the two products is a member of the band if it reads its rows one by one, where they are: not row i + 1, nor the rows in
+// reverse order, which a later turn computes. A step that reads a sum over all rows runs after the band; a step that needs none of its
+// results runs before it.
 #pragma once
 
 #include "../graph/graph.hpp"
@@ -64,7 +65,9 @@ class band_planner {
     for (int s = first; s <= last; ++s) {
       const plan_step& x = p_.steps[s];
       const state least = least_complete(x);
-      if (s == first || (s == last && least != state::late && state_of(x.in[0]) == state::whole)) {
+      const bool sums = s == last && least != state::late && state_of(x.in[0]) == state::whole &&
+                        (state_of(x.in[1]) == state::whole || has_own_rows(x.in[1]));
+      if (s == first || sums) {
         members.push(s);
         reaches(x.out, s == first ? state::rows : state::late);
       } else if (least != state::late && takes_rows(x)) {
@@ -86,6 +89,8 @@ class band_planner {
     reorder(first, before);
     return true;
   }
+  /// Whether row i of b is row i of the array in memory. A part may begin at another row, or have its rows in reverse order.
+  constexpr bool has_own_rows(int b) const { return p_.buffers[b].is != plan_buffer::role::part; }
   constexpr state least_complete(const plan_step& s) const {
     state r = state::whole;
     const auto see = [&](int b) {
@@ -104,7 +109,7 @@ class band_planner {
     if (n.loops != 1 || x.rank != 1 || g_.syms.find(x.e[0]) != g_.syms.find(rows_)) return false;
     for (int i = 0; i < n.loads.count; ++i) {
       const nest_load& l = p_.loads[n.loads.first + i];
-      if (l.buffer >= 0 && l.along == 0 && state_of(l.buffer) != state::whole) return false;
+      if (l.buffer >= 0 && (l.along == 0 || !has_own_rows(l.buffer)) && state_of(l.buffer) != state::whole) return false;
     }
     return true;
   }
