@@ -57,9 +57,14 @@ struct fold {
     grid.push(windows.extent(axis));
     grid.push(windows.extent(windows.rank() - 1));
     const int number = g.intern(g.syms.find(grid));
-    const auto window = index_along<std::int64_t>(g, number, 0), inside = index_along<std::int64_t>(g, number, 1);
     const auto beside = axis_moved(windows, windows.rank() - 1, axis + 1);
-    return cast_to<T>(parts_summed_at<fold<0, 0, 1>>(beside, window * step + inside, axis, length));
+    const auto summed = [&]<class I>(I by) {
+      const auto window = index_along<I>(g, number, 0), inside = index_along<I>(g, number, 1);
+      return cast_to<T>(parts_summed_at<fold<0, 0, 1>>(beside, window * by + inside, axis, length));
+    };
+    // Places of static windows along a static axis are integers of 32 bits: they are read once for each of the windows' rows.
+    const bool is_static = length >= 0 && grid.e[0] >= 0 && grid.e[1] >= 0;
+    return is_static ? summed(static_cast<std::int32_t>(step)) : summed(step);
   }
 };
 
