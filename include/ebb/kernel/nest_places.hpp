@@ -112,6 +112,8 @@ struct nest_places {
     using role = std::remove_cvref_t<decltype(b.is)>;
     using counted = std::remove_cvref_t<decltype(b.at.from)>;
     if (apart.symbols[0] != 0 || apart.factor < 2 || apart.factor > 4) return -1;
+    for (const auto& rows : P::plan.views[static_cast<std::size_t>(e.view)].placed)
+      if (rows.some) return -1;  // there are zeros between its elements: see [note: zeros around]
     if (b.is != role::part || b.at.from != counted::from_start) return -1;
     std::int64_t r = b.at.rows;
     const shape own = P::shape_at(b.at.shape);
