@@ -193,19 +193,24 @@ struct nest_places {
     repeat<n.stores.count>([&]<int I>() { see(std::integral_constant<int, store_at<I>.view>{}); });
     return r;
   }();
-  struct extents {
+  /// How many rows of load I along loop L are no zeros, if there are such loads.
+  struct no_counts {};
+  struct counts {
+    std::size_t placed_count[n.loads.count + 1][n.loops];
+  };
+  using placed_counts = std::conditional_t<any_zeros, counts, no_counts>;
+  struct extents : placed_counts {
     std::size_t of[n.loops];
     std::ptrdiff_t apart[has_unknown ? n.loads.count + n.stores.count : 1][n.loops];  // elements_apart of loads and stores, if unknown
-    std::size_t placed_count[any_zeros ? n.loads.count : 1][n.loops];
 
     explicit extents(const std::size_t* symbol) : extents(symbol, std::make_integer_sequence<int, n.loops>{}) {
       if constexpr (has_unknown) {
         repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA { find_apart<load_at<I>.view, I>(symbol); });
         repeat<n.stores.count>([&]<int I>() EBB_PART_LAMBDA { find_apart<store_at<I>.view, n.loads.count + I>(symbol); });
       }
-      repeat<any_zeros ? n.loads.count : 0>([&]<int I>() EBB_PART_LAMBDA {
+      if constexpr (any_zeros) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
         repeat<n.loops>([&]<int L>() EBB_PART_LAMBDA {
-          if constexpr (constexpr placed_rows rows = placed<I, L>; rows.some) placed_count[I][L] = extent_value(rows.count, symbol);
+          if constexpr (constexpr placed_rows rows = placed<I, L>; rows.some) this->placed_count[I][L] = extent_value(rows.count, symbol);
         });
       });
     }
@@ -285,13 +290,12 @@ struct nest_places {
   }();
 
   /// The beginning of the current row of each array, and the indices of the outer loops.
-  struct pointers {
+  struct pointers : placed_counts {
     const char* in[n.loads.count + 1] = {};
     char* out[n.stores.count + 1] = {};
     char* red[n.reduces.count + 1] = {};
     std::size_t index[n.loops] = {};
     std::ptrdiff_t distance[has_unknown ? n.loads.count + 1 : 1];  // between lanes, in elements, if only the call knows it
-    std::size_t placed_count[any_zeros ? n.loads.count : 1][n.loops];
 
     /// `buffers` has the address of buffer B: at<B>().
     explicit EBB_PART pointers(const auto& buffers) { find<0>(buffers, loads_from<0>{}, reduces_from<0>{}, stores_from<0>{}); }
@@ -300,11 +304,7 @@ struct nest_places {
         if constexpr (constexpr int view = load_at<I>.view; view >= 0)
           if constexpr (!is_known_apart<view, inner>) distance[I] = e.apart[I][inner];
       });
-      repeat<any_zeros ? n.loads.count : 0>([&]<int I>() EBB_PART_LAMBDA {
-        repeat<n.loops>([&]<int L>() EBB_PART_LAMBDA {
-          if constexpr (placed<I, L>.some) placed_count[I][L] = e.placed_count[I][L];
-        });
-      });
+      if constexpr (any_zeros) static_cast<placed_counts&>(*this) = e;
     }
     /// Advances loop L by `count` indices.
     template <int L>

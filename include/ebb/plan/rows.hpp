@@ -185,10 +185,11 @@ class row_planner {
     return own < f.own || (one_array && own < g_.shape_of(g_.operand(k, 1)).rank);
   }
 
-  /// The equation whose memory is read to get k; -1: none.
+  /// The equation whose memory is read to get k; -1: none. A literal or an index is computed where it is read, but a view shows memory.
   constexpr int source(int k) const {
+    const bool shows = instead_.data()[k] >= 0;
     while (instead_.data()[k] >= 0) k = instead_.data()[k];
-    return p_.group_of[k] >= 0 && g_.eq[k].count > 0 ? k : -1;
+    return p_.group_of[k] >= 0 && (shows || g_.eq[k].count > 0) ? k : -1;
   }
   /// Whether k is some of the rows of its source, without an axis of rows: it is read when all are in memory.
   constexpr bool takes_some_rows(int k) const {
