@@ -4,6 +4,7 @@
 #include <ebb/ebb.hpp>
 
 #include "../catch.hpp"
+#include "../normal_array.hpp"
 #include "../same_bits.hpp"
 
 #include <algorithm>
@@ -11,13 +12,8 @@
 
 namespace {
 
-using ebb::dyn;
+using ebb::dyn, test::normal_array;
 
-template <class T, std::size_t... E, class... N>
-ebb::tensor<T, E...> numbers(std::uint64_t key, N... n) {
-  if constexpr (sizeof...(N) == 0) return ebb::cast<T>(ebb::normal<float, E...>(key));
-  else return ebb::cast<T>(ebb::normal<float, E...>(key, {n...}));
-}
 constexpr auto product = ebb::compile([](auto x, auto y) { return x * y; });
 constexpr auto product_sum = ebb::compile([](auto x, auto y) { return ebb::sum(x * y); });
 
@@ -35,12 +31,12 @@ TEMPLATE_TEST_CASE("columns of rows of any length have the bits of copies", "", 
   };
   for (const std::size_t n : {1u, 7u, 16u, 17u, 40u, 333u}) {
     CAPTURE(n);
-    check(numbers<TestType, dyn, 2>(n, n));
-    check(numbers<TestType, dyn, 3>(n, n));
-    check(numbers<TestType, dyn, 40>(n, n));
-    check(numbers<TestType, dyn, dyn>(n, n, n + 1));
+    check(normal_array<TestType, dyn, 2>(n, n));
+    check(normal_array<TestType, dyn, 3>(n, n));
+    check(normal_array<TestType, dyn, 40>(n, n));
+    check(normal_array<TestType, dyn, dyn>(n, n, n + 1));
   }
-  check(numbers<TestType, 29, 3>(1));
+  check(normal_array<TestType, 29, 3>(1));
 }
 
 TEMPLATE_TEST_CASE("columns that lie side by side, with gaps and without, have the bits of copies", "", float, double, ebb::bf16, int) {
@@ -51,25 +47,25 @@ TEMPLATE_TEST_CASE("columns that lie side by side, with gaps and without, have t
   };
   for (const std::size_t n : {1u, 2u, 15u, 16u, 17u, 31u, 48u, 333u}) {
     CAPTURE(n);
-    const auto two = numbers<TestType, dyn, 2>(n, n);
+    const auto two = normal_array<TestType, dyn, 2>(n, n);
     check(two, std::integer_sequence<int, 1, 0>());
-    const auto three = numbers<TestType, dyn, 3>(n + 1, n);
+    const auto three = normal_array<TestType, dyn, 3>(n + 1, n);
     check(three, std::integer_sequence<int, 0, 1, 2>());
     check(three, std::integer_sequence<int, 2, 0>());
     check(three, std::integer_sequence<int, 1, 2>());
-    const auto four = numbers<TestType, dyn, 4>(n + 2, n);
+    const auto four = normal_array<TestType, dyn, 4>(n + 2, n);
     check(four, std::integer_sequence<int, 0, 1, 2, 3>());
     check(four, std::integer_sequence<int, 3, 1, 0>());
     check(four, std::integer_sequence<int, 0, 3>());
     check(four, std::integer_sequence<int, 3, 2, 1>());
     check(four, std::integer_sequence<int, 2>());
-    check(numbers<TestType, 3, dyn, 4>(n + 3, n), std::integer_sequence<int, 0, 1, 2, 3>());
+    check(normal_array<TestType, 3, dyn, 4>(n + 3, n), std::integer_sequence<int, 0, 1, 2, 3>());
     // Elements of one line, in groups of four: these begin at the second one.
     constexpr auto of_line = ebb::compile([](auto a, auto b) {
       return ebb::slice<0, 1, ebb::to_end, 4>(a) * ebb::slice<0, 4, ebb::to_end, 4>(a) + ebb::slice<0, 2, -2, 4>(a) * b;
     });
     constexpr auto of_copies = ebb::compile([](auto a, auto b, auto c, auto d) { return a * b + c * d; });
-    const auto line = numbers<TestType, dyn>(n + 4, 4 * n + 1), b = numbers<TestType, dyn>(n + 5, n);
+    const auto line = normal_array<TestType, dyn>(n + 4, 4 * n + 1), b = normal_array<TestType, dyn>(n + 5, n);
     const auto every = ebb::compile([](auto a) {
       return std::tuple(ebb::slice<0, 1, ebb::to_end, 4>(a), ebb::slice<0, 4, ebb::to_end, 4>(a), ebb::slice<0, 2, -2, 4>(a));
     })(line);
@@ -85,9 +81,9 @@ TEMPLATE_TEST_CASE("steps and reversed steps along the last axis have the bits o
   constexpr auto back_by_two = ebb::compile([](auto x, auto y) { return ebb::slice<0, 0, ebb::to_end, 2>(ebb::flip<0>(x)) * y; });
   for (const std::size_t n : {1u, 15u, 16u, 31u, 64u, 101u, 2000u}) {
     CAPTURE(n);
-    const auto y = numbers<TestType, dyn>(1, n);
-    const auto two = numbers<TestType, dyn>(2, 2 * n), three = numbers<TestType, dyn>(3, 3 * n - 1);
-    const auto five = numbers<TestType, dyn>(4, 5 * n - 2), four = numbers<TestType, dyn>(5, 4 * n);
+    const auto y = normal_array<TestType, dyn>(1, n);
+    const auto two = normal_array<TestType, dyn>(2, 2 * n), three = normal_array<TestType, dyn>(3, 3 * n - 1);
+    const auto five = normal_array<TestType, dyn>(4, 5 * n - 2), four = normal_array<TestType, dyn>(5, 4 * n);
     CHECK(test::same_bits(by_four(four, y), product(ebb::slice<0, 3, ebb::to_end, 4>(four), y)));
     CHECK(test::same_bits(by_two(two, y), product(ebb::slice<0, 0, ebb::to_end, 2>(two), y)));
     CHECK(test::same_bits(by_three(three, y), product(ebb::slice<0, 1, ebb::to_end, 3>(three), y)));
@@ -105,19 +101,19 @@ TEMPLATE_TEST_CASE("sums of strided elements keep their order", "", float, doubl
   constexpr auto chains = ebb::compile([](auto x) { return ebb::sum<0>(ebb::slice<1, 0, ebb::to_end, 2>(x)); });
   for (const std::size_t n : {1u, 2u, 17u, 100u, 5000u}) {
     CAPTURE(n);
-    const auto x = numbers<TestType, dyn, 3>(n, n);
+    const auto x = normal_array<TestType, dyn, 3>(n, n);
     CHECK(columns(x) == product_sum(ebb::select<1, 0>(x), ebb::select<1, 2>(x)));
   }
   for (const std::size_t n : {1u, 3u, 60u}) {
     CAPTURE(n);
-    const auto x = numbers<TestType, dyn, 42>(n, n);
-    const auto w = numbers<TestType, 21>(1);
-    const auto wide = numbers<TestType, 42>(1);
+    const auto x = normal_array<TestType, dyn, 42>(n, n);
+    const auto w = normal_array<TestType, 21>(1);
+    const auto wide = normal_array<TestType, 42>(1);
     CHECK(joined(x, w) == product_sum(ebb::slice<1, 1, ebb::to_end, 2>(x), w));
     CHECK(backwards(x, wide) == product_sum(ebb::flip<0>(ebb::flip<1>(x)), wide));
     constexpr auto sum_of_rows = ebb::compile([](auto a) { return ebb::sum<1>(a); });
     constexpr auto sum_of_columns = ebb::compile([](auto a) { return ebb::sum<0>(a); });
-    const auto y = numbers<TestType, dyn, 60>(n, n);
+    const auto y = normal_array<TestType, dyn, 60>(n, n);
     CHECK(test::same_bits(rows(y), sum_of_rows(ebb::slice<1, 0, ebb::to_end, 3>(y))));
     CHECK(test::same_bits(chains(x), sum_of_columns(ebb::slice<1, 0, ebb::to_end, 2>(x))));
   }
@@ -135,17 +131,17 @@ TEST_CASE("columns that are repeated, permutations, and what several loops read 
   });
   for (const std::size_t n : {1u, 16u, 19u, 70u}) {
     CAPTURE(n);
-    const auto x = numbers<float, dyn, 24>(n, n);
+    const auto x = normal_array<float, dyn, 24>(n, n);
     const auto one = ebb::slice<1, 0, 1>(x);
     const auto last = ebb::unsqueeze<1>(ebb::select<1, -1>(x));
     CHECK(test::same_bits(centred(x), ebb::compile([](auto a, auto b, auto c) { return a - b * c; })(x, one, last)));
-    const auto cube = numbers<float, dyn, 5, 20>(n, n);
-    const auto other = numbers<float, 5, dyn, 20>(n + 1, n);
+    const auto cube = normal_array<float, dyn, 5, 20>(n, n);
+    const auto other = normal_array<float, 5, dyn, 20>(n + 1, n);
     CHECK(test::same_bits(heads(cube, other), product(ebb::transpose<1, 0, 2>(cube), other)));
-    const auto points = numbers<float, dyn, 3>(n, n);
-    const auto columns = numbers<float, 3, dyn>(n + 1, n);
+    const auto points = normal_array<float, dyn, 3>(n, n);
+    const auto columns = normal_array<float, 3, dyn>(n + 1, n);
     CHECK(test::same_bits(turned(points, columns), product(ebb::transpose(points), columns)));
-    const auto w = numbers<float, dyn>(n + 2, n);
+    const auto w = normal_array<float, dyn>(n + 2, n);
     const auto [a, b] = often(x, w);
     const auto copy = ebb::select<1, 3>(x);
     const float first = product_sum(copy, w), second = product_sum(copy, ebb::tensor<float>(first));
@@ -156,9 +152,9 @@ TEST_CASE("columns that are repeated, permutations, and what several loops read 
 
 TEST_CASE("bands and blocks of rows read columns where they lie") {
   constexpr auto loss = [](auto w, auto x, auto y) { return ebb::sum(ebb::square(ebb::matmul(x, w) - y)); };
-  const auto x = numbers<float, 700, 40>(1);
-  const auto w = numbers<float, 40>(2);
-  const auto table = numbers<float, 700, 4>(3);
+  const auto x = normal_array<float, 700, 40>(1);
+  const auto w = normal_array<float, 40>(2);
+  const auto table = normal_array<float, 700, 4>(3);
   constexpr auto of_column = ebb::value_and_grad([](auto v, auto m, auto t) {
     return ebb::sum(ebb::square(ebb::matmul(m, v) - ebb::select<1, 2>(t)));
   });
@@ -167,7 +163,7 @@ TEST_CASE("bands and blocks of rows read columns where they lie") {
   CHECK(value == known);
   CHECK(test::same_bits(gradient, known_gradient));
 
-  const auto rows = numbers<float, dyn, 64>(4, 3000u);
+  const auto rows = normal_array<float, dyn, 64>(4, 3000u);
   const auto all = ebb::compile([](auto a) { return ebb::map(row, a); })(rows);
   for (const std::size_t i : {0u, 1234u, 2999u}) {
     ebb::tensor<float, 64> one;
@@ -188,8 +184,8 @@ TEST_CASE("a step that reads other rows than its own runs after all rows have be
     const auto y = ebb::sin(ebb::matmul(x, w));
     return ebb::matmul(ebb::transpose(x), ebb::slice<0, 2>(ebb::pad<0, 1, 1>(y)) * y);
   };
-  const auto x = numbers<double, dyn, dyn>(1, 400u, 50u);
-  const auto w = numbers<double, dyn>(2, 50u);
+  const auto x = normal_array<double, dyn, dyn>(1, 400u, 50u);
+  const auto w = normal_array<double, dyn>(2, 50u);
   const vector y = ebb::matmul(x, w), s = ebb::sin(y);
   constexpr auto of_rows = ebb::compile([](auto a, auto b) { return ebb::matmul(ebb::transpose(a), b); });
   const vector after = vector::generate([&](std::size_t i) { return (i + 1 < 400 ? s(i + 1) : 0) * s(i); }, 400u);

@@ -5,6 +5,7 @@
 #include <ebb/explain.hpp>
 
 #include "../catch.hpp"
+#include "../normal_array.hpp"
 #include "../same_bits.hpp"
 
 #include <tuple>
@@ -12,13 +13,8 @@
 
 namespace {
 
-using ebb::dyn;
+using ebb::dyn, test::normal_array;
 
-template <class T, std::size_t... E, class... N>
-ebb::tensor<T, E...> numbers(std::uint64_t key, N... n) {
-  if constexpr (sizeof...(N) == 0) return ebb::cast<T>(ebb::normal<float, E...>(key));
-  else return ebb::cast<T>(ebb::normal<float, E...>(key, {n...}));
-}
 constexpr auto twice = ebb::compile([](auto x) { return x + x; });
 constexpr auto difference = ebb::compile([](auto x, auto y) { return x - y; });
 constexpr auto sums = ebb::compile([](auto x) { return std::tuple(ebb::sum(x), ebb::sum<0>(x), ebb::max(x)); });
@@ -37,11 +33,11 @@ TEMPLATE_TEST_CASE("a loop reads a padded array where it lies", "", float, doubl
   if constexpr (!std::is_same_v<TestType, bool>) {
     for (const std::size_t n : {0u, 1u, 5u, 11u, 12u, 16u, 27u, 32u, 100u}) {
       CAPTURE(n);
-      const auto x = numbers<TestType, dyn>(n, n);
+      const auto x = normal_array<TestType, dyn>(n, n);
       CHECK(test::same_bits(f(x), add(ebb::pad<0, 2, 3>(x), ebb::pad<0, 3, 2>(x))));
     }
   } else {
-    const auto x = numbers<float, dyn>(1, 100u) > 0;
+    const auto x = normal_array<float, dyn>(1, 100u) > 0;
     CHECK(ebb::sum(ebb::cast<int>(ebb::compile(padded)(x))) == 105);
   }
 }
@@ -56,15 +52,15 @@ TEMPLATE_TEST_CASE("rows and columns of zeros around a matrix", "", float, doubl
   constexpr auto f = ebb::compile(around);
   for (const auto& [rows, columns] : {std::pair(1u, 1u), {3u, 7u}, {0u, 9u}, {5u, 0u}, {4u, 16u}, {3u, 31u}, {2u, 64u}, {7u, 130u}}) {
     CAPTURE(rows, columns);
-    const auto x = numbers<TestType, dyn, dyn>(rows + columns, rows, columns);
+    const auto x = normal_array<TestType, dyn, dyn>(rows + columns, rows, columns);
     CHECK(test::same_bits(f(x), twice(ebb::pad<1, 2, 1>(ebb::pad<0, 1, 2>(x)))));
-    const auto y = numbers<TestType, dyn, dyn, dyn>(rows * columns, rows, 2u, columns);
+    const auto y = normal_array<TestType, dyn, dyn, dyn>(rows * columns, rows, 2u, columns);
     CHECK(test::same_bits(cube(y), twice(ebb::pad<2, 1, 1>(ebb::pad<1, 1, 1>(ebb::pad<0, 1, 1>(y))))));
   }
   constexpr auto rows_of = ebb::compile([](auto x) { const auto p = ebb::pad<1, 2, 1>(x); return p + p; });
-  const auto x = numbers<TestType, 5, 100>(1);
+  const auto x = normal_array<TestType, 5, 100>(1);
   CHECK(test::same_bits(rows_of(x), twice(ebb::pad<1, 2, 1>(x))));
-  const auto y = numbers<TestType, 5, 20>(1);
+  const auto y = normal_array<TestType, 5, 20>(1);
   CHECK(test::same_bits(rows_of(y), twice(ebb::pad<1, 2, 1>(y))));
 }
 
@@ -78,7 +74,7 @@ TEMPLATE_TEST_CASE("the neighbours of a padded grid", "", float, double) {
   constexpr auto f = ebb::compile(laplacian);
   for (const auto& [n, m] : {std::pair(1u, 1u), {1u, 40u}, {40u, 1u}, {2u, 2u}, {9u, 17u}, {3u, 200u}}) {
     CAPTURE(n, m);
-    const auto x = numbers<TestType, dyn, dyn>(n + m, n, m);
+    const auto x = normal_array<TestType, dyn, dyn>(n + m, n, m);
     const auto r = f(x);
     const auto at = [&](std::size_t i, std::size_t j) { return i < n && j < m ? x(i, j) : TestType(0); };
     for (std::size_t i = 0; i < n; ++i)
@@ -95,7 +91,7 @@ TEMPLATE_TEST_CASE("sums of padded arrays, and one row of them", "", float, doub
   constexpr auto second = ebb::compile([](auto x) { return ebb::select<0, 1>(ebb::pad<0, 1, 1>(x)) + 1; });
   for (const std::size_t n : {1u, 2u, 19u, 90u}) {
     CAPTURE(n);
-    const auto x = numbers<TestType, dyn, dyn>(n, n, 50u) - 9;
+    const auto x = normal_array<TestType, dyn, dyn>(n, n, 50u) - 9;
     const auto [total, columns, largest] = f(x);
     const auto [known_total, known_columns, known_largest] = sums(ebb::pad<1, 1, 2>(ebb::pad<0, 2, 1>(x)));
     CHECK((total == known_total && test::same_bits(columns, known_columns) && largest == known_largest));
@@ -103,7 +99,7 @@ TEMPLATE_TEST_CASE("sums of padded arrays, and one row of them", "", float, doub
   }
 }
 
-TEMPLATE_TEST_CASE("gradients of slices of an argument, and results over arguments", "", float, double) {
+TEMPLATE_TEST_CASE("gradients of slices, and results over arguments", "", float, double) {
   constexpr auto energy = [](auto x) {
     const auto d = ebb::slice<0, 1>(x) - ebb::slice<0, 0, -1>(x);
     return ebb::sum(d * d);
@@ -114,7 +110,7 @@ TEMPLATE_TEST_CASE("gradients of slices of an argument, and results over argumen
   });
   for (const std::size_t n : {2u, 3u, 17u, 300u}) {
     CAPTURE(n);
-    auto x = numbers<TestType, dyn>(n, n);
+    auto x = normal_array<TestType, dyn>(n, n);
     const auto g = ebb::grad(energy)(x);
     for (std::size_t i = 0; i < n; ++i) {
       const TestType before = i > 0 ? x(i) - x(i - 1) : 0, after = i + 1 < n ? x(i + 1) - x(i) : 0;

@@ -134,14 +134,14 @@ EBB_INLINE void mix(vector<T> (&x)[Step]) {
   if constexpr (Step == 2) mix_pairs<T>(x[0], x[1]);
   else if constexpr (Step != 3) {  // every second or third register first, then two or three of what they give
     constexpr std::size_t few = Step % 2 == 0 ? 2 : 3, rest = Step / few;
-    vector<T> every[few][rest];
-    repeat<static_cast<int>(Step)>([&]<int C>() EBB_LAMBDA { every[C % few][C / few] = x[C]; });
-    repeat<static_cast<int>(few)>([&]<int C>() EBB_LAMBDA { mix<T>(every[C]); });
+    vector<T> parted[few][rest];
+    repeat<static_cast<int>(Step)>([&]<int C>() EBB_LAMBDA { parted[C % few][C / few] = x[C]; });
+    repeat<static_cast<int>(few)>([&]<int C>() EBB_LAMBDA { mix<T>(parted[C]); });
     repeat<static_cast<int>(rest)>([&]<int I>() EBB_LAMBDA {
-      vector<T> together[few];
-      repeat<static_cast<int>(few)>([&]<int C>() EBB_LAMBDA { together[C] = every[C][I]; });
-      mix<T>(together);
-      repeat<static_cast<int>(few)>([&]<int C>() EBB_LAMBDA { x[I * few + C] = together[C]; });
+      vector<T> group[few];
+      repeat<static_cast<int>(few)>([&]<int C>() EBB_LAMBDA { group[C] = parted[C][I]; });
+      mix<T>(group);
+      repeat<static_cast<int>(few)>([&]<int C>() EBB_LAMBDA { x[I * few + C] = group[C]; });
     });
   } else {
     using g = groups<3, n>;

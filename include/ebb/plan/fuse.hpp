@@ -114,7 +114,7 @@ class fuser {
     part_place at;
     if (family == family_of<op::place>) {
       const copy_reason why = put_in(k, 0, detail::find_part(g_, k, g_.operand(k, 0), g_.eq[k].attr, at), at);
-      if (why == copy_reason::none || !read_.is_read_around_in_place(k)) return why;
+      if (why == copy_reason::none || !read_.puts_zeros_around(k)) return why;
       r_.part[k] = {g_.operand(k, 0), {.shape = g_.eq[k].shape, .whole = g_.eq[k].shape, .apart = true}};
       return copy_reason::none;
     }
@@ -223,13 +223,8 @@ class fuser {
     level_.data()[k] = level;
     join(k, level, iteration_shape(g_, k));
     const int* const of = r_.of.data();
-    for (int j = 0; j < count; ++j) {
-      const int i = in[j];
-      if (of[i] == of[k]) continue;
-      const kind what = eq[i].op->what;
-      if (what == kind::broadcast) require_memory(g_.operand(i, 0));
-      else if (!is_source(what)) require_memory(i);
-    }
+    for (int j = 0; j < count; ++j)
+      if (const int i = in[j]; of[i] != of[k]) require_to_load(i);
   }
   EBB_COLD constexpr void place_move(int k) {
     if (const int space = joined_space(g_, k); space >= 0) return place_joined(k, space);
@@ -249,12 +244,8 @@ class fuser {
     level_[k] = level;
     join(k, level, space);
     r_.stored[k] = 1;
-    for (int j = 0; j < g_.eq[k].count; ++j) {
-      const int i = piece_over(g_, k, j, space);
-      if (r_.of[i] == r_.of[k]) continue;
-      if (g_.op(i).what == kind::broadcast) require_memory(g_.operand(i, 0));
-      else if (!is_source(g_, i)) require_memory(i);
-    }
+    for (int j = 0; j < g_.eq[k].count; ++j)
+      if (const int i = piece_over(g_, k, j, space); r_.of[i] != r_.of[k]) require_to_load(i);
   }
   constexpr void place_broadcast(int k) {
     level_[k] = level_after(g_.operand(k, 0), false);
@@ -287,6 +278,12 @@ class fuser {
     x.whole = k;
     r_.of[k] = r_.groups.push(x);
     r_.stored[k] = 1;
+  }
+  /// A loop loads k, a value of another group.
+  constexpr void require_to_load(int k) {
+    const kind what = g_.eq.data()[k].op->what;
+    if (what == kind::broadcast) require_memory(g_.operand(k, 0));
+    else if (!is_source(what)) require_memory(k);
   }
   /// k is read as an array. Literals, indices and broadcasts then need a loop that writes them.
   EBB_COLD constexpr void require_memory(int k) {

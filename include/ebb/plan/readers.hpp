@@ -40,8 +40,8 @@ class array_readers {
   constexpr bool by_loops(int k) const { return (readers_[k] & loops) != 0; }
   /// Whether loops, products and moves read k where it lies, and nothing else reads it.
   constexpr bool in_place(int k) const { return readers_[k] != 0 && (readers_[k] & steps) == 0 && !is_copied(k); }
-  /// Whether only loops read k, a place, and put zeros around what lies elsewhere: see [note: zeros around].
-  constexpr bool is_read_around_in_place(int k) const { return readers_[k] == loops && !is_result_[k] && !is_copied(k); }
+  /// Whether only loops read k, a place, and put its zeros around what lies elsewhere: see [note: zeros around].
+  constexpr bool puts_zeros_around(int k) const { return readers_[k] == loops && !is_result_[k] && !is_copied(k); }
   /// Whether k is a broadcast that products read in its operand, and nothing else needs in memory. Loops read the operand anyway.
   constexpr bool is_repeated_in_place(int k) const {
     return may_repeat(g_, k) && (readers_[k] & products) != 0 && (readers_[k] & steps) == 0 && !is_result_[k];
@@ -74,11 +74,11 @@ class array_readers {
         const bool is_view = repeats || eq[in[j]].op->what == kind::reshape || eq[in[j]].op->what == kind::move;
         if (what == kind::elementwise && eq[in[j]].shape == shape) {
           readers[in[j]] |= loops;
-          if (is_view && !repeats && !(is_place(in[j]) ? is_read_around(in[j]) : is_read_by_loop(in[j]))) readers[in[j]] |= steps;
+          if (is_view && !repeats && !(is_place(in[j]) ? is_read_with_zeros(in[j]) : is_read_by_loop(in[j]))) readers[in[j]] |= steps;
           continue;
         }
         others[in[j]] = others[in[j]] > 0 ? 2 : 1;
-        if (what == kind::move || what == kind::reshape) is_shown_[in[j]] = is_shown_[in[j]] || !slices_around(k);
+        if (what == kind::move || what == kind::reshape) is_shown_[in[j]] = is_shown_[in[j]] || !is_slice_with_zeros(k);
         if (is_view) readers[in[j]] |= reader_of(k, j);
       }
     }
@@ -88,7 +88,7 @@ class array_readers {
   EBB_COLD constexpr char reader_of(int k, int j) const {
     const op_info& op = g_.op(k);
     const int x = g_.operand(k, j);
-    if (is_place(x)) return reads_around(k, x) ? loops : steps;
+    if (is_place(x)) return reads_with_zeros(k, x) ? loops : steps;
     if (op.what == kind::contract) return is_read_by_product(x) ? products : steps;
     if (joined_space(g_, k) >= 0) return may_repeat(g_, x) || is_read_by_loop(x) ? loops : steps;
     if (joins_parts(op)) return is_read_by_rows(x) ? moves : steps;
@@ -106,27 +106,27 @@ class array_readers {
   }
   constexpr bool is_place(int k) const { return g_.op(k).family == family_of<op::place>; }
   /// Whether only loops read p, a place, through k: directly, or by a slice or another place that only loops read.
-  EBB_COLD constexpr bool reads_around(int k, int p) const {
-    if (g_.op(k).what == kind::reduce) return is_read_around(p);
+  EBB_COLD constexpr bool reads_with_zeros(int k, int p) const {
+    if (g_.op(k).what == kind::reduce) return is_read_with_zeros(p);
     if (readers_[k] != loops || is_result_[k] || is_copied(k)) return false;
-    if (is_place(k)) return is_read_around(k);
-    return slices_around(k);
+    if (is_place(k)) return is_read_with_zeros(k);
+    return is_slice_with_zeros(k);
   }
   /// Whether only loops read k, a slice of what shows a place, directly or by further slices, and may put zeros around the place's operand.
-  EBB_COLD constexpr bool slices_around(int k) const {
+  EBB_COLD constexpr bool is_slice_with_zeros(int k) const {
     if (g_.op(k).family != family_of<op::slice> || readers_[k] != loops || is_result_[k] || is_shown_[k]) return false;
     int x = k;
     while (may_show(g_, x)) x = g_.operand(x, 0);
-    return is_place(x) && is_read_around(k);
+    return is_place(x) && is_read_with_zeros(k);
   }
   /// f(v) for the strides of k, a view, in each array on the way to it that may be in memory: other steps may need any of these. Loops read
   /// no part of a broadcast: for them it is in memory.
-  constexpr bool in_each_array(int k, bool by_product, auto&& f, bool around = false) const {
+  constexpr bool in_each_array(int k, bool by_product, auto&& f, bool with_zeros = false) const {
     for (int whole = k;; whole = g_.operand(whole, 0)) {
       plan_view v;
       if (!find_view(g_, k, [&](int i) { return i > whole; }, v) || !f(v)) return false;
       const bool repeats = by_product && may_repeat(g_, whole), is_move = g_.op(whole).what == kind::move;
-      const bool shows = repeats || may_show(g_, whole) || (around && is_place(whole));
+      const bool shows = repeats || may_show(g_, whole) || (with_zeros && is_place(whole));
       if (!shows || ((repeats || is_move) && is_result_[whole]) || (is_move && is_copied(whole))) return true;
     }
   }
@@ -142,10 +142,8 @@ class array_readers {
     });
   }
   /// Whether a loop may read k where it lies: see [note: rows apart]. Numbers: it reads one for each row.
-  constexpr bool is_read_by_loop(int k, bool numbers = false) const { return is_read_by_loop(k, numbers, false); }
-  /// The same with the zeros of places around what lies elsewhere, see [note: zeros around].
-  constexpr bool is_read_around(int k) const { return is_read_by_loop(k, false, true); }
-  EBB_COLD constexpr bool is_read_by_loop(int k, bool numbers, bool around) const {
+  /// With zeros: the loop puts the zeros of places around what lies elsewhere, see [note: zeros around].
+  EBB_COLD constexpr bool is_read_by_loop(int k, bool numbers = false, bool with_zeros = false) const {
     bool permuted = false;
     for (int x = k; may_show(g_, x); x = g_.operand(x, 0)) permuted = permuted || g_.op(x).family == family_of<op::permute>;
     return in_each_array(k, false, [&](const plan_view& v) {
@@ -161,8 +159,9 @@ class array_readers {
       if (step.is(1) && has_adjacent_rows(g_, s, lanes.from)) return true;
       if (reduced_from_[g_.eq[k].shape] < lanes.from || !has_long_rows(g_, s, lanes.from)) return false;
       return step.is(1) || step.is(-1) || is_short_step(step) || !permuted;
-    }, around);
+    }, with_zeros);
   }
+  constexpr bool is_read_with_zeros(int k) const { return is_read_by_loop(k, false, true); }
   /// Whether the last axis of k, a broadcast, is a repeated one: loops then read one element for each row.
   constexpr bool is_repeated_along_lanes(int k) const {
     int a = g_.shape_of(k).rank - 1;
@@ -172,7 +171,7 @@ class array_readers {
 
   const graph& g_;
   vec<char> copied_, is_result_, is_late_, others_, is_read_;
-  vec<char> is_shown_;  // a move or a reshape reads it, other than a slice that loops read around
+  vec<char> is_shown_;  // a move or a reshape reads it, other than a slice that loops read with zeros
   vec<char> readers_;  // of a view: loops, products and moves that read it where it lies, other steps
   vec<int> reduced_from_;
 };

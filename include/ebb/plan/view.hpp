@@ -43,9 +43,9 @@
 // [note: zeros around]
 // A place has zeros around its operand. If only loops read it, directly or by slices of step 1, and its operand is in memory anyway, it is
 // no step: along each axis with zeros there is a loop, which knows the rows that are not zeros, and loads these from the operand. So
-// `pad` before a loop, the stencils of a padded grid, and sums of gradients of slices are no passes over memory. Lanes run along axes
-// without zeros, or along one with zeros at both ends of its rows, which take a step under a mask: these rows need `least_around` elements.
-// An operand that a loop computes for the place alone is written where it lies in it.
+// `pad` of an argument before a loop, and the neighbours of a padded grid, are no passes over memory. Lanes run along axes without zeros,
+// or along one with zeros at both ends of its rows, which take a step under a mask: these rows need `least_around` elements. An operand
+// that a loop computes for the place alone, such as the gradient of a slice, is written where it lies in the place.
 //
 // [note: operands of products]
 // A product packs its operands, so it reads matrices with rows or columns any distance apart, and batches with any stride along each axis.
