@@ -8,6 +8,7 @@
 #include "plan/view.hpp"
 #include "plan/joined.hpp"
 #include "plan/band.hpp"
+#include "plan/columns.hpp"
 #include "plan/readers.hpp"
 #include "plan/fuse.hpp"
 #include "plan/memory.hpp"

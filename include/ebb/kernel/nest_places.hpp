@@ -7,9 +7,7 @@
 #include "part.hpp"
 #include "slots.hpp"
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -94,78 +92,12 @@ struct nest_places {
   static constexpr auto elements_apart = P::plan.views[static_cast<std::size_t>(View)].along[L];
   template <int View, int L>
   static constexpr bool is_known_apart = elements_apart<View, L>.symbols[0] == 0;
-
-  // [note: columns side by side]
-  // Loads of columns that lie side by side in one array, as the elements of its rows, read the same registers: these are loaded once, and
-  // each column is chosen from them. The first and the last element of the groups are columns, so that no element outside of the array is
-  // read.
-  struct column_group {
-    int step = 0, leader = -1, of[4] = {-1, -1, -1, -1};  // the loads by their places in a group; the first of them loads all
-  };
-  static constexpr int lanes_along = inner < 0 ? 0 : inner;  // a nest of one element has no loop
-  /// The elements of a static number before the part that load i reads; -1 if that is not a column.
-  static constexpr std::int64_t before_column(int i) {
-    const nest_load& e = P::plan.loads[static_cast<std::size_t>(n.loads.first + i)];
-    if (inner < 0 || e.source != nest_load::from::array || e.view < 0 || !(e.along >> lanes_along & 1)) return -1;
-    const auto& apart = P::plan.views[static_cast<std::size_t>(e.view)].along[lanes_along];
-    const auto& b = P::plan.buffers[static_cast<std::size_t>(e.buffer)];
-    using role = std::remove_cvref_t<decltype(b.is)>;
-    using counted = std::remove_cvref_t<decltype(b.at.from)>;
-    if (apart.symbols[0] != 0 || apart.factor < 2 || apart.factor > 4) return -1;
-    for (const auto& rows : P::plan.views[static_cast<std::size_t>(e.view)].placed)
-      if (rows.some) return -1;  // there are zeros between its elements: see [note: zeros around]
-    if (b.is != role::part || b.at.from != counted::from_start) return -1;
-    std::int64_t r = b.at.rows;
-    const shape own = P::shape_at(b.at.shape);
-    for (int a = b.at.axis + 1; a < own.rank && r > 0; ++a) r *= own.e[a];
-    if (const int number = b.view; number >= 0) {
-      const auto& v = P::plan.views[static_cast<std::size_t>(number)];
-      for (int t = 0; t < v.terms && r >= 0; ++t) r = v.offset[t].symbols[0] == 0 ? r + v.offset[t].factor : -1;
-    }
-    return r;
-  }
-  /// Whether two columns are parts of one array that differ in nothing but their beginning.
-  static constexpr bool are_columns_of_one(int i, int k) {
-    const nest_load &x = P::plan.loads[static_cast<std::size_t>(n.loads.first + i)],
-                    &y = P::plan.loads[static_cast<std::size_t>(n.loads.first + k)];
-    const auto &a = P::plan.buffers[static_cast<std::size_t>(x.buffer)], &b = P::plan.buffers[static_cast<std::size_t>(y.buffer)];
-    if (x.to.type != y.to.type || a.whole != b.whole || a.at.axis != b.at.axis) return false;
-    const auto &v = P::plan.views[static_cast<std::size_t>(x.view)], &w = P::plan.views[static_cast<std::size_t>(y.view)];
-    for (int l = 0; l < n.loops; ++l)
-      if (!(v.along[l] == w.along[l])) return false;
-    return true;
-  }
-  static constexpr auto column_groups = [] {
-    std::array<column_group, static_cast<std::size_t>(n.loads.count + 1)> r{};
-    std::array<std::int64_t, static_cast<std::size_t>(n.loads.count + 1)> before{};
-    for (int i = 0; i < n.loads.count; ++i) before[static_cast<std::size_t>(i)] = before_column(i);
-    for (int i = 0; i < n.loads.count; ++i) {
-      const std::int64_t at = before[static_cast<std::size_t>(i)];
-      if (at < 0 || r[static_cast<std::size_t>(i)].leader >= 0) continue;
-      column_group g;
-      g.step = static_cast<int>(P::plan.views[static_cast<std::size_t>(P::plan.loads[static_cast<std::size_t>(n.loads.first + i)].view)]
-                                    .along[lanes_along].factor);
-      g.leader = i;
-      // Those that lie so near that they may be in one group, and the first of these.
-      const auto is_near = [&](int k) {
-        const std::int64_t other = before[static_cast<std::size_t>(k)];
-        return other >= 0 && other > at - g.step && other < at + g.step && are_columns_of_one(i, k);
-      };
-      std::int64_t first = at;
-      for (int k = 0; k < n.loads.count; ++k)
-        if (before[static_cast<std::size_t>(k)] < first && is_near(k)) first = before[static_cast<std::size_t>(k)];
-      for (int k = n.loads.count; k-- > i;)
-        if (const std::int64_t place = before[static_cast<std::size_t>(k)] - first; place >= 0 && place < g.step && is_near(k))
-          g.of[place] = k;
-      if (g.of[0] < 0 || g.of[g.step - 1] < 0) continue;
-      for (const int k : g.of)
-        if (k >= 0) r[static_cast<std::size_t>(k)] = g;
-    }
-    return r;
-  }();
+  /// The columns with which load I lies side by side; without a step if there are none.
   template <int I>
-  static constexpr column_group columns_at = column_groups[static_cast<std::size_t>(I)];
-
+  static constexpr nest_columns columns_at = [] {
+    if constexpr (load_at<I>.columns >= 0) return P::plan.columns[static_cast<std::size_t>(load_at<I>.columns)];
+    else return nest_columns{};
+  }();
   /// The rows of load I along loop L that are no zeros: see [note: zeros around].
   template <int I, int L>
   static constexpr placed_rows placed = [] {

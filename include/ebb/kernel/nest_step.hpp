@@ -278,7 +278,7 @@ struct nest_step : nest_places<P, Number> {
   /// The loads of a step in a row, whose kept numbers `take` gives. Others call load_one for all loads.
   template <int I>
   static EBB_PART void load_in_row(locals& v, const pointers& p, std::size_t j, auto part) {
-    constexpr int leader = places::template columns_at<I>.leader;
+    constexpr int leader = places::template columns_at<I>.leader();
     if constexpr (leader < 0 && !is_kept<I>) load_one<I>(v, p, j, part);
     else if constexpr (leader == I) load_columns<I>(v, p, j, part);
   }
@@ -289,19 +289,19 @@ struct nest_step : nest_places<P, Number> {
     constexpr int step = places::template columns_at<I>.step;
     if constexpr (full_width<T>)
       if (part.whole()) [[likely]] {
-        const T* const from = reinterpret_cast<const T*>(p.in[places::template columns_at<I>.of[0]]) + step * j;
+        const T* const from = reinterpret_cast<const T*>(p.in[places::template columns_at<I>.load[0]]) + step * j;
         repeat<lanes<T>::parts>([&]<int Part>() EBB_PART_LAMBDA {
           simd::vector<T> x[step];
           repeat<step>([&]<int C>() EBB_PART_LAMBDA { x[C] = simd::load(from + (Part * step + C) * simd::count_of<T>); });
           repeat<step>([&]<int C>() EBB_PART_LAMBDA {
-            if constexpr (constexpr int k = places::template columns_at<I>.of[C]; k >= 0)
+            if constexpr (constexpr int k = places::template columns_at<I>.load[C]; k >= 0)
               v.template at<load_at<k>.to>().part[Part] = simd::chosen<step, C, 0, T>(x);
           });
         });
         return;
       }
     repeat<step>([&]<int C>() EBB_PART_LAMBDA {
-      if constexpr (constexpr int k = places::template columns_at<I>.of[C]; k >= 0) load_one<k>(v, p, j, part);
+      if constexpr (constexpr int k = places::template columns_at<I>.load[C]; k >= 0) load_one<k>(v, p, j, part);
     });
   }
   template <int First, int... I>

@@ -24,13 +24,14 @@ constexpr void each_list(auto&& f, auto&... x) {
   f(x.checks...);
   f(x.bands...);
   f(x.views...);
+  f(x.columns...);
   f(x.blocks...);
   f(x.joined...);
 }
 
 struct plan_size {
   int steps = 0, nests = 0, loads = 0, computes = 0, reduces = 0, stores = 0, buffers = 0, places = 0, copies = 0, checks = 0, bands = 0,
-      views = 0, blocks = 0, joined = 0;
+      views = 0, columns = 0, blocks = 0, joined = 0;
 
   constexpr bool holds(const plan_size& s) const {
     bool all = true;
@@ -63,7 +64,10 @@ struct plan_size {
     r.steps = r.nests = r.places = r.bands = some;
     r.blocks = 2;
     r.loads += some;
-    if (moves > 0) r.views = products + moves;
+    if (moves > 0) {
+      r.views = products + moves;
+      r.columns = moves;
+    }
     r.stores = r.copies = some + outs;
     r.buffers = some + outs + arguments;
     return r;
@@ -94,6 +98,7 @@ struct frozen_plan {
   items<plan_check, Size.checks> checks{};
   items<plan_band, Size.bands> bands{};
   items<plan_view, Size.views> views{};
+  items<nest_columns, Size.columns> columns{};
   items<part, Size.blocks> blocks{};
   items<int, Size.joined> joined{};
   int row_symbol = 0;

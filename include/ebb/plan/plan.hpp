@@ -3,6 +3,7 @@
 #pragma once
 
 #include "band.hpp"
+#include "columns.hpp"
 #include "fuse.hpp"
 #include "memory.hpp"
 #include "onto.hpp"
@@ -40,6 +41,7 @@ class planner {
       return g_.op(k).what == kind::broadcast && !fused_.stored[k] ? g_.operand(k, 0) : -1;
     });
     onto_planner(g_, p_).run();
+    column_finder(g_, p_).run();
     memory_planner(p_).run();
     for (int k = 0; k < g_.size(); ++k) plan_checks(k);
   }

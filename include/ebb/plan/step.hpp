@@ -156,6 +156,7 @@ struct plan {
   vec<plan_check> checks;
   vec<plan_band> bands;
   vec<plan_view> views;
+  vec<nest_columns> columns;
   vec<int> joined;     // buffers, and the numbers of slots that are stored side by side
   vec<part> blocks;    // the steps that run on blocks of rows, see [note: blocks of rows]: several runs of them, in order
   int row_symbol = 0;  // a symbol, as an extent: the number of rows; 0: there are no blocks

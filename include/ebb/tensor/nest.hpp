@@ -47,6 +47,21 @@ struct nest_load {
   int view = -1;    // the plan's view with its strides along the loops, if it lies in another array with rows apart: see [note: rows apart]
   cell bits = 0;    // of a literal
   slot reciprocal;  // and the next one, of a divisor that is one number in each row: see [note: quotients by one number]
+  int columns = -1;  // the columns to which it belongs, in the plan's list
+};
+/// Loads of columns that lie side by side in one array: see [note: columns side by side].
+struct nest_columns {
+  static constexpr int most = 4;
+  int step = 0;                       // the elements of a row of these columns
+  int load[most] = {-1, -1, -1, -1};  // of the nest, by its place in a row
+
+  /// The first of the loads: the step loads all columns there.
+  constexpr int leader() const {
+    int r = -1;
+    for (const int k : load)
+      if (k >= 0 && (r < 0 || k < r)) r = k;
+    return r;
+  }
 };
 
 struct nest_compute {
