@@ -32,6 +32,11 @@ constexpr auto some_of_small_matrices = [](auto a, auto b) {
   return std::tuple(ebb::matmul(ebb::transpose(a), b), ebb::solve(a, b), ebb::det(a));
 };
 
+constexpr auto products_of_small_matrices = [](auto a, auto b) {
+  const auto ta = ebb::transpose(a), tb = ebb::transpose(b);
+  return std::tuple(ebb::matmul(a, b), ebb::matmul(ta, b), ebb::matmul(a, tb), ebb::matmul(ta, tb));
+};
+
 /// The batch is known only at the call: one matrix takes the short way, two take the long one.
 template <class T, std::size_t N>
 void one_or_many(auto f) {
@@ -62,6 +67,40 @@ void one_or_many(auto f) {
 TEST_CASE("one small matrix of known extents has the bits of the same matrix in a batch") {
   one_or_many<double, 4>(all_of_small_matrices);
   one_or_many<float, 3>(some_of_small_matrices);
+  one_or_many<float, 4>(products_of_small_matrices);
+}
+
+/// A product of matrices without a batch is none of components.
+template <class T, std::size_t N>
+void single_products() {
+  using square = ebb::tensor<T, N, N>;
+  using squares = ebb::tensor<T, dyn, N, N>;
+  for (std::size_t seed = 1; seed < 4; ++seed) {
+    const square a = test::random_array<square>(2 * seed), b = test::random_array<square>(2 * seed + 1);
+    const auto many = [](const square& x) {
+      squares r(3u);
+      for (std::size_t i = 0; i < r.size(); ++i) r.mutable_data()[i] = x.data()[i % (N * N)];
+      return r;
+    };
+    const auto one = ebb::compile(products_of_small_matrices)(a, b);
+    const auto all = ebb::compile(products_of_small_matrices)(many(a), many(b));
+    const auto same = [](const square& x, const squares& y) { return std::memcmp(x.data(), y.data() + N * N, N * N * sizeof(T)) == 0; };
+    CAPTURE(N, seed, sizeof(T));
+    CHECK(same(std::get<0>(one), std::get<0>(all)));
+    CHECK(same(std::get<1>(one), std::get<1>(all)));
+    CHECK(same(std::get<2>(one), std::get<2>(all)));
+    CHECK(same(std::get<3>(one), std::get<3>(all)));
+  }
+}
+
+TEST_CASE("a product of two matrices of one to four rows has the bits of the same product in a batch, transposed or not") {
+  single_products<float, 1>();
+  single_products<float, 2>();
+  single_products<float, 3>();
+  single_products<float, 4>();
+  single_products<double, 2>();
+  single_products<double, 3>();
+  single_products<double, 4>();
 }
 
 /// Axes of static extents keep their order in the first three results: of one row they are copies.

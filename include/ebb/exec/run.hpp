@@ -156,16 +156,16 @@ EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position b
     return P::g.eq[static_cast<std::size_t>(P::g.pool[static_cast<std::size_t>(e.first + j)])];
   };
   const void* in[static_cast<std::size_t>(e.count)];
-  extent_list shapes[static_cast<std::size_t>(e.count)];
-  each_turn<e.count>([&](int j) EBB_LAMBDA { in[j] = call.buffer[P::plan.joined[static_cast<std::size_t>(s.joined.first + j)]]; });
+  each_turn<e.count>([&](int j) EBB_LAMBDA { in[j] = call.address(P::plan.joined[static_cast<std::size_t>(s.joined.first + j)]); });
   if constexpr (turns_rows<P, S>)
-    if (copy_one_row<P, e.shape, e.op->result>(call.buffer[s.out], in[0], call.symbol)) return;
+    if (copy_one_row<P, e.shape, e.op->result>(call.address(s.out), in[0], call.symbol)) return;
   if constexpr (constexpr int rows = has_views<P, S> ? 0 : rows_of_small_matrix<P, S>; rows > 0) {
     constexpr auto& last = P::shape_at(e.op->what == kind::solve ? e.shape : operand(0).shape);
     constexpr int columns = e.op->what == kind::contract ? rows : static_cast<int>(last.e[last.rank - 1]);
     constexpr op_kernels::small_matrix_function one = e.op->kernels.small_matrix;
-    if (batch_of<P, operand(0).shape>(call.symbol) == 1 && one(rows, columns, attr, in, call.buffer[s.out])) return;
+    if (batch_of<P, operand(0).shape>(call.symbol) == 1 && one(rows, columns, attr, in, call.address(s.out))) return;
   }
+  extent_list shapes[static_cast<std::size_t>(e.count)];
   if constexpr (e.count <= 3) repeat<e.count>([&]<int J>() EBB_LAMBDA { write_extents<P, operand(J).shape>(shapes[J], call.symbol); });
   else
     for (int j = 0; j < e.count; ++j) shapes[j] = extents_at(P::shape_at(operand(j).shape), call.symbol);
@@ -176,10 +176,10 @@ EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position b
   c.in = in;
   c.shapes = shapes;
   if constexpr (e.count > 1) c.index = operand(1).op->result;
-  c.out = call.buffer[s.out];
+  c.out = call.address(s.out);
   write_extents<P, e.shape>(c.result, call.symbol);
   c.call = call.name;
-  if constexpr (s.onto >= 0) c.onto = call.buffer[s.onto];
+  if constexpr (s.onto >= 0) c.onto = call.address(s.onto);
   if constexpr (e.op->what == kind::solve || e.op->what == kind::factor)
     if constexpr (constexpr int axis = axis_of_rows<P>(operand(0).shape); axis >= 0) {
       c.first_row = block.first;

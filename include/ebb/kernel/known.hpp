@@ -1,9 +1,10 @@
-// ebb/kernel/known.hpp — single systems and factors of up to four rows, whose elements are variables.
+// ebb/kernel/known.hpp — single products, systems and factors of up to four rows, whose elements are variables.
 // SPDX-License-Identifier: BSL-1.0
 //
-// The order of operations is that of [note: order of a solution] and of [note: order of a Cholesky factor].
+// The order of operations is that of [note: order of a product], [note: order of a solution] and of [note: order of a Cholesky factor].
 #pragma once
 
+#include "../base/repeat.hpp"
 #include "triangle.hpp"
 
 #include <algorithm>
@@ -93,6 +94,26 @@ inline bool factor_known(const T* a, T* l) {
   return true;
 }
 
+/// c = op(a) op(b), all N x N. c may be a or b.
+template <int N, class T>
+[[gnu::noinline]] void multiply_known(bool left_transposed, bool right_transposed, const T* a, const T* b, T* c) {
+  T x[N * N], y[N * N];
+  const auto take = [](T* to, const T* from, bool transposed) EBB_LAMBDA {
+    const int row = transposed ? 1 : N, column = transposed ? N : 1;
+    repeat<N * N>([&]<int E>() EBB_LAMBDA { to[E] = from[E / N * row + E % N * column]; });
+  };
+  take(x, a, left_transposed);
+  take(y, b, right_transposed);
+  repeat<N * N>([&]<int E>() EBB_LAMBDA {
+    T acc = T(0);
+    repeat<N>([&]<int P>() EBB_LAMBDA { acc = lane::fma(x[E / N * N + P], y[P * N + E % N], acc); });
+    c[E] = acc;
+  });
+}
+
+EBB_ONCE_FOR_ALL(void multiply_known<3>(bool, bool, const float*, const float*, float*))
+EBB_ONCE_FOR_ALL(void multiply_known<3>(bool, bool, const double*, const double*, double*))
+
 /// Calls f<N>() for n = N, which is 1 to 4.
 EBB_INLINE bool with_known(std::ptrdiff_t n, auto f) {
   return n == 4 ? f.template operator()<4>() : n == 3 ? f.template operator()<3>() : n == 2 ? f.template operator()<2>()
@@ -101,6 +122,14 @@ EBB_INLINE bool with_known(std::ptrdiff_t n, auto f) {
 
 }  // namespace small
 
+/// One product of two matrices of up to four rows and columns, compact. c may be a or b.
+template <class T>
+inline void multiply_known(std::ptrdiff_t n, bool left_transposed, bool right_transposed, const T* a, const T* b, T* c) {
+  small::with_known(n, [&]<int N>() EBB_LAMBDA {
+    small::multiply_known<N>(left_transposed, right_transposed, a, b, c);
+    return true;
+  });
+}
 /// One system of up to four rows, see solve. False: it is singular, and nothing is written.
 template <class T>
 inline bool solve_known(const linear_system& s, const T* a, const T* b, T* x) {

@@ -20,8 +20,15 @@ struct nest_call {
   const char* name = "ebb";             // of the call, for errors
   bool continues = false;               // it runs a block of rows that is not the first, see [note: blocks of rows]
 
+  /// The address of buffer b, read by an instruction of its own: g++ joins reads of neighbouring places, and one that covers several
+  /// stores waits until these have reached the cache.
+  EBB_INLINE void* address(int b) const {
+    void* p = buffer[b];
+    asm("" : "+r"(p));
+    return p;
+  }
   template <int B>
-  EBB_INLINE void* at() const { return buffer[B]; }
+  EBB_INLINE void* at() const { return address(B); }
 };
 
 template <class P, int Number>

@@ -15,23 +15,12 @@ inline constexpr int most_known_rows = 4;
 
 /// c = op(a) op(b), all n x n.
 template <class T>
-bool contract_small_matrix(int n, int, const std::int64_t* attr, const void* const* in, void* out) {
+EBB_INLINE bool contract_small_matrix(int n, int, const std::int64_t* attr, const void* const* in, void* out) {
   const auto *a = static_cast<const T*>(in[0]), *b = static_cast<const T*>(in[1]);
   const auto c = static_cast<T*>(out);
   const bool left = attr[0] & left_transposed, right = attr[0] & right_transposed;
-  if (n == 4 && kernel::fours::serves<T>(left, right)) {
-    kernel::fours::multiply_one(left, right, a, b, c);
-    return true;
-  }
-  T from[2][most_known_rows * most_known_rows];
-  std::copy(a, a + n * n, from[0]);
-  std::copy(b, b + n * n, from[1]);
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) {
-      T acc = T(0);
-      for (int p = 0; p < n; ++p) acc = lane::fma(from[0][left ? p * n + i : i * n + p], from[1][right ? j * n + p : p * n + j], acc);
-      c[i * n + j] = acc;
-    }
+  if (n == 4 && kernel::fours::serves<T>(left, right)) kernel::fours::multiply_one(left, right, a, b, c);
+  else kernel::multiply_known(n, left, right, a, b, c);
   return true;
 }
 
