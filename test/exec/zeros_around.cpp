@@ -121,3 +121,16 @@ TEMPLATE_TEST_CASE("gradients of slices, and results over arguments", "", float,
     CHECK(test::same_bits(x, known));
   }
 }
+
+TEMPLATE_TEST_CASE("one number of a padded array for each row", "", float, double) {
+  // The gradient of the sum of a row is one element of a slice of the place that is the gradient of the other slice.
+  constexpr auto f = ebb::grad([](auto x, auto w) {
+    const auto p = ebb::pad<0, 16, 5>(ebb::sum<1>(x * x));
+    return ebb::sum(ebb::slice<0, 11, 44>(p) * w);
+  });
+  const auto x = normal_array<TestType, 33, 9>(1);
+  const auto w = normal_array<TestType, 33>(2);
+  const auto g = f(x, w);
+  for (std::size_t i = 0; i < 33; ++i)
+    for (std::size_t j = 0; j < 9; ++j) CHECK(g(i, j) == 2 * (x(i, j) * (i + 5 < 33 ? w(i + 5) : 0)));
+}

@@ -226,6 +226,10 @@ TEST_CASE("a place that only loops read is no step if its operand is in memory")
   check_move([&](auto& b) { return -placed(b.in({40}), {0, -45}, 50); }, 1, why::argument, 0);
   check_move([&](auto& b) { return -placed(b.in({20}), {0, 2, 2}, 50); }, 1, why::argument, 0);
   check_move([&](auto& b) { return -sliced(placed(b.in({40}), {0, 2}, 50), {0, 1}, 1); }, 1, why::argument, 1);
+  // It is a step if a loop reads one number of it for each row, also of a slice.
+  const auto for_each_row = [](auto x) { return ebb::broadcast_to(x, x.g->intern(ebb::with_axis(x.extents(), 1, 9)), 2); };
+  check_move([&](auto& b) { return -for_each_row(placed(b.in({40}), {0, 2}, 50)); }, 1, why::argument, 0);
+  check_move([&](auto& b) { return -for_each_row(sliced(placed(b.in({40}), {0, 2}, 50), {0, 1}, 45)); }, 1, why::argument, 1);
   // An operand that a loop computes for the place alone is written into it.
   check_move([&](auto& b) { return -placed(-b.in({40}), {0, 2}, 50); }, 1, why::none, 1);
 }

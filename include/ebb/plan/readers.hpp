@@ -78,7 +78,8 @@ class array_readers {
           continue;
         }
         others[in[j]] = others[in[j]] > 0 ? 2 : 1;
-        if (what == kind::move || what == kind::reshape) is_shown_[in[j]] = is_shown_[in[j]] || !is_slice_with_zeros(k);
+        if (what == kind::move || what == kind::reshape || what == kind::broadcast)
+          is_shown_[in[j]] = is_shown_[in[j]] || !is_slice_with_zeros(k);
         if (is_view) readers[in[j]] |= reader_of(k, j);
       }
     }
@@ -171,7 +172,7 @@ class array_readers {
 
   const graph& g_;
   vec<char> copied_, is_result_, is_late_, others_, is_read_;
-  vec<char> is_shown_;  // a move or a reshape reads it, other than a slice that loops read with zeros
+  vec<char> is_shown_;  // a move, a reshape or a broadcast reads it, other than a slice that loops read with zeros
   vec<char> readers_;  // of a view: loops, products and moves that read it where it lies, other steps
   vec<int> reduced_from_;
 };

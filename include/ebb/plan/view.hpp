@@ -45,7 +45,8 @@
 // no step: along each axis with zeros there is a loop, which knows the rows that are not zeros, and loads these from the operand. So
 // `pad` of an argument before a loop, and the neighbours of a padded grid, are no passes over memory. Lanes run along axes without zeros,
 // or along one with zeros at both ends of its rows, which take a step under a mask: these rows need `least_around` elements. An operand
-// that a loop computes for the place alone, such as the gradient of a slice, is written where it lies in the place.
+// that a loop computes for the place alone, such as the gradient of a slice, is written where it lies in the place. If a broadcast reads
+// the place or a slice of it, the place is a step: a loop loads one number of each row without a question about zeros.
 //
 // [note: operands of products]
 // A product packs its operands, so it reads matrices with rows or columns any distance apart, and batches with any stride along each axis.
