@@ -22,14 +22,16 @@ constexpr auto all_of_small_matrices = [](auto a, auto b) {
   const auto spd = ebb::matmul(a, ta);
   const auto factor = ebb::cholesky(spd);
   const auto [p, l, u] = ebb::lu(a);
+  const auto [sign, size] = ebb::slogdet(a);
   return std::tuple(ebb::matmul(a, b), ebb::matmul(ta, b), ebb::matmul(a, tb), ebb::matmul(ta, tb), ebb::solve(a, b), ebb::solve(ta, b),
                     ebb::inverse(a), factor, ebb::solve_triangular(factor, b), ebb::solve_triangular(factor, b, ebb::taken_transposed),
                     ebb::solve_triangular(a, b, ebb::upper, ebb::unit_diagonal), p, l + u, ebb::det(a), ebb::det(spd),
-                    ebb::matmul(ebb::lower(a), b), ebb::matmul(ebb::upper(a, ebb::unit_diagonal), b));
+                    ebb::matmul(ebb::lower(a), b), ebb::matmul(ebb::upper(a, ebb::unit_diagonal), b), sign, size);
 };
 
 constexpr auto some_of_small_matrices = [](auto a, auto b) {
-  return std::tuple(ebb::matmul(ebb::transpose(a), b), ebb::solve(a, b), ebb::det(a));
+  const auto [sign, size] = ebb::slogdet(a);
+  return std::tuple(ebb::matmul(ebb::transpose(a), b), ebb::solve(a, b), ebb::det(a), sign, size);
 };
 
 constexpr auto products_of_small_matrices = [](auto a, auto b) {

@@ -13,17 +13,10 @@ namespace ebb::inline EBB_ABI::kernel {
 
 namespace small {
 
-/// One matrix of N rows, in variables. The factors are those of elimination: -l below the diagonal, u above.
+/// Replaces the rows of one matrix, in variables, by the factors of elimination: -l below the diagonal, u above. exchanged(k, i) is told of
+/// each exchange of rows. False: a pivot is 0.
 template <int N, class T>
-inline bool solve_known(const linear_system& s, const T* a, const T* b, T* x) {
-  T w[N][N];
-  std::ptrdiff_t from[N];
-#pragma GCC unroll 4
-  for (int i = 0; i < N; ++i) {
-    from[i] = i;
-#pragma GCC unroll 4
-    for (int j = 0; j < N; ++j) w[i][j] = s.transposed ? a[j * N + i] : a[i * N + j];
-  }
+EBB_INLINE bool eliminate_known(T (&w)[N][N], auto exchanged) {
 #pragma GCC unroll 4
   for (int k = 0; k < N; ++k) {
     T largest = lane::abs(w[k][k]);
@@ -38,7 +31,7 @@ inline bool solve_known(const linear_system& s, const T* a, const T* b, T* x) {
 #pragma GCC unroll 4
     for (int i = k + 1; i < N; ++i)
       if (best == i) {
-        std::swap(from[k], from[i]);
+        exchanged(k, i);
 #pragma GCC unroll 4
         for (int j = 0; j < N; ++j) std::swap(w[k][j], w[i][j]);
       }
@@ -49,6 +42,20 @@ inline bool solve_known(const linear_system& s, const T* a, const T* b, T* x) {
       for (int j = k + 1; j < N; ++j) w[i][j] = lane::fma(l, w[k][j], w[i][j]);
     }
   }
+  return true;
+}
+
+template <int N, class T>
+inline bool solve_known(const linear_system& s, const T* a, const T* b, T* x) {
+  T w[N][N];
+  std::ptrdiff_t from[N];
+#pragma GCC unroll 4
+  for (int i = 0; i < N; ++i) {
+    from[i] = i;
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) w[i][j] = s.transposed ? a[j * N + i] : a[i * N + j];
+  }
+  if (!eliminate_known<N>(w, [&](int k, int i) EBB_LAMBDA { std::swap(from[k], from[i]); })) return false;
   // x may be b: a column is read before its solution is written.
   for (std::ptrdiff_t j = 0; j < s.m; ++j) {
     T y[N];

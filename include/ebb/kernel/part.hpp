@@ -167,18 +167,24 @@ struct first_lanes {
   EBB_INLINE lanes<T> load_back(const T* p) const {
     if constexpr (Whole)
       if (whole()) [[likely]] return load_backwards(p);
+    if constexpr (One)
+      if (count == 1) return lanes<T>::all(*p);
     return load_backwards(p, count);
   }
   template <int Step, class T>
   EBB_INLINE lanes<T> load_every(const T* p) const {
     if constexpr (Whole)
       if (whole()) [[likely]] return detail::load_every<Step>(p);
+    if constexpr (One)
+      if (count == 1) return lanes<T>::all(*p);
     return detail::load_apart(p, Step, count);
   }
   template <class T>
   EBB_INLINE lanes<T> load_apart(const T* p, std::ptrdiff_t step) const {
     if constexpr (Whole)
       if (whole()) [[likely]] return detail::load_apart(p, step);
+    if constexpr (One)
+      if (count == 1) return lanes<T>::all(*p);
     return detail::load_apart(p, step, count);
   }
   template <class T>
@@ -196,6 +202,8 @@ struct first_lanes {
   EBB_INLINE void store_joined(const lanes<T> (&x)[Count], T* p) const {
     if constexpr (Whole)
       if (whole()) [[likely]] return detail::store_joined(x, p);
+    if constexpr (One)
+      if (count == 1) return one_lane{}.store_joined(x, p);
     detail::store_joined(x, p, count);
   }
 };

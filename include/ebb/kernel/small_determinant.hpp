@@ -25,6 +25,28 @@ EBB_INLINE simd::vector<T> log_of(simd::vector<T> x) {
   return lane::log(all).part[0];
 }
 
+/// The sign and logarithm of the determinant of one matrix of N rows, whose elements are variables: logarithms are computed side by side.
+template <int N, class T>
+[[gnu::noinline]] void log_determinant_known(const T* a, T* to) {
+  constexpr int lanes = simd::count_of<T>, registers = (N + lanes - 1) / lanes;
+  T w[N][N];
+  repeat<N * N>([&]<int E>() EBB_LAMBDA { w[E / N][E % N] = a[E]; });
+  T sign = T(1), log = T(0);
+  if (!eliminate_known<N>(w, [&](int, int) EBB_LAMBDA { sign = -sign; })) {
+    to[0] = T(0), to[1] = -std::numeric_limits<T>::infinity();
+    return;
+  }
+  repeat<registers>([&]<int R>() EBB_LAMBDA {
+    constexpr int first = R * lanes, count = N - first < lanes ? N - first : lanes;
+    simd::vector<T> size = simd::all(T(1));
+    repeat<count>([&]<int I>() EBB_LAMBDA { size[I] = lane::abs(w[first + I][first + I]); });
+    const simd::vector<T> logs = log_of<T>(size);
+    repeat<count>([&]<int I>() EBB_LAMBDA { log = log + logs[I]; });
+  });
+  repeat<N>([&]<int I>() EBB_LAMBDA { sign = w[I][I] < 0 ? -sign : sign; });
+  to[0] = log == log ? sign : log, to[1] = log;
+}
+
 /// The signs and logarithms of as many determinants as there are lanes, from their factors and the numbers that rows had.
 template <class T>
 [[gnu::noinline]] void signs_and_logs(std::ptrdiff_t n, const spread_matrix<T>& factors, const spread_matrix<T>& from, simd::vector<T> zero,
@@ -68,12 +90,26 @@ template <class T>
   }
   return done;
 }
+/// One of up to four rows.
+template <class T>
+void log_determinant_known(std::ptrdiff_t n, const T* a, T* to) {
+  small::with_known(n, [&]<int N>() EBB_LAMBDA {
+    small::log_determinant_known<N>(a, to);
+    return true;
+  });
+}
+EBB_ONCE_FOR_ALL(void log_determinant_known<float>(std::ptrdiff_t, const float*, float*))
+EBB_ONCE_FOR_ALL(void log_determinant_known<double>(std::ptrdiff_t, const double*, double*))
+
 /// All of a batch.   scratch: that of log_determinant, and determinant_bytes for matrices that are small.
 template <element T>
 void log_determinants(std::ptrdiff_t n, std::ptrdiff_t batch, const T* a, T* to, void* scratch) {
   std::ptrdiff_t done = 0;
-  if constexpr (!half_width<T>)
+  if constexpr (!half_width<T>) {
     if (n <= small::most) done = log_determinants_small(n, batch, a, to, scratch);
+    if (n > 0 && n <= 4)
+      for (; done < batch; ++done) log_determinant_known(n, a + done * n * n, to + 2 * done);
+  }
   for (; done < batch; ++done) log_determinant(n, a + done * n * n, to + 2 * done, scratch);
 }
 

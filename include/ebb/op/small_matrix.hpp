@@ -53,8 +53,11 @@ bool inverse_small_matrix(int n, int, const std::int64_t* attr, const void* cons
 
 template <class T>
 bool factor_small_matrix(int n, int, const std::int64_t* attr, const void* const* in, void* out) {
-  if (attr[0] != static_cast<std::int64_t>(factor_kind::cholesky)) return false;
-  return kernel::factor_known(n, static_cast<const T*>(in[0]), static_cast<T*>(out));
+  const auto a = static_cast<const T*>(in[0]);
+  const auto to = static_cast<T*>(out);
+  if (attr[0] == static_cast<std::int64_t>(factor_kind::cholesky)) return kernel::factor_known(n, a, to);
+  kernel::log_determinant_known(n, a, to);
+  return true;
 }
 
 /// Ops with their own arithmetic that say `is_quick`: their scratch is on the stack.
