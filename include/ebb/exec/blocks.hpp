@@ -103,9 +103,10 @@ class block_program final : public runnable_graph {
   EBB_ONCE char* address_of_part(int b, const std::size_t* symbol) const {
     const plan_buffer& x = p_.buffers[b];
     if (x.is != plan_buffer::role::part) return static_cast<char*>(buffer_[b]);
+    char* const whole = address_of_part(x.whole, symbol);
+    if (!whole) return whole;  // no memory for no elements: null has no parts
     const auto before = static_cast<std::ptrdiff_t>(elements_before(x.at, g_.shapes[x.at.whole], g_.shapes[x.at.shape], symbol));
-    return address_of_part(x.whole, symbol) + (before + (x.view < 0 ? 0 : p_.views[x.view].elements_before(symbol))) *
-                                                  static_cast<std::ptrdiff_t>(size_of(x.type));
+    return whole + (before + (x.view < 0 ? 0 : p_.views[x.view].elements_before(symbol))) * static_cast<std::ptrdiff_t>(size_of(x.type));
   }
 
   EBB_ONCE void run_whole(const plan_step& s, const std::size_t* symbol, const char* call) {

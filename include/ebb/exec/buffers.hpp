@@ -44,6 +44,14 @@ constexpr std::size_t static_place_bytes = [] {
 template <class P>
 inline constexpr bool places_on_stack = has_static_places<P> && static_place_bytes<P> <= 4096;
 
+/// Whether arrays of a shape have elements in all calls.
+template <class P, int Shape>
+inline constexpr bool has_elements = [] {
+  bool r = true;
+  const shape& s = P::shape_at(Shape);
+  for (int a = 0; a < s.rank; ++a) r = r && s.e[a] > 0;
+  return r;
+}();
 /// The address of a part, as that of the buffer where it lies and an offset.
 template <class P, int B>
 EBB_INLINE char* address_of_part(void* const* buffer, const std::size_t* symbol) {
@@ -52,6 +60,8 @@ EBB_INLINE char* address_of_part(void* const* buffer, const std::size_t* symbol)
   else {
     static constexpr shape whole = P::shape_at(b.at.whole), own = P::shape_at(b.at.shape);
     char* const first = address_of_part<P, b.whole>(buffer, symbol);
+    if constexpr (!has_elements<P, b.at.whole>)
+      if (!first) return first;  // no memory for no elements: null has no parts
     if constexpr (b.view < 0) return first + elements_before(b.at, whole, own, symbol) * size_of(b.type);
     else {
       static constexpr plan_view view = P::plan.views[static_cast<std::size_t>(b.view)];

@@ -56,7 +56,8 @@ EBB_ONCE bool joins_columns(const whole_call& c) {
 
 template <std::same_as<whole_call> Call>  // see [note: compiled where used]
 void move_whole(const Call& c) {
-  const std::size_t size = size_of(c.op->result);
+  const std::size_t size = size_of(c.op->result), elements = c.result.volume();
+  if (elements == 0) return;  // there may be no memory: null has no parts
   const move_call call{c.shapes, c.result, c.attr};
   std::size_t covered = 0;
   for (int j = 0; j < c.count; ++j) covered += c.shapes[j].volume();
@@ -76,20 +77,20 @@ void move_whole(const Call& c) {
     return size == 4 ? kernel::join_columns<4>(out, c.in, columns, rows) : kernel::join_columns<8>(out, c.in, columns, rows);
   }
   const auto begin = [&](const strided_copy& box) { return out + box.to_offset * static_cast<std::ptrdiff_t>(size); };
-  if (covered < c.result.volume()) {
+  if (covered < elements) {
     const strided_copy box = c.op->copy(call, 0);
     char* const first = begin(box);
     if (covered > 0 && first == c.in[0]) {
       const auto axis = static_cast<int>(c.attr[0] & 15);
       const std::size_t row = c.result.volume(axis, c.result.rank) * size, part = c.shapes[0].volume(axis, c.result.rank) * size;
       const auto before = static_cast<std::size_t>(first - out);
-      for (char *at = out, *end = out + c.result.volume() * size; at != end; at += row) {
+      for (char *at = out, *end = out + elements * size; at != end; at += row) {
         std::memset(at, 0, before);
         std::memset(at + before + part, 0, row - before - part);
       }
       return;
     }
-    std::memset(out, 0, c.result.volume() * size);
+    std::memset(out, 0, elements * size);
   }
   for (int j = 0; j < c.count; ++j) {
     strided_copy box = c.op->copy(call, j);
