@@ -4,7 +4,6 @@
 // The order of operations is that of [note: order of a product], [note: order of a solution] and of [note: order of a Cholesky factor].
 #pragma once
 
-#include "../base/repeat.hpp"
 #include "triangle.hpp"
 
 #include <algorithm>
@@ -104,18 +103,22 @@ inline bool factor_known(const T* a, T* l) {
 /// c = op(a) op(b), all N x N. c may be a or b.
 template <int N, class T>
 [[gnu::noinline]] void multiply_known(bool left_transposed, bool right_transposed, const T* a, const T* b, T* c) {
-  T x[N * N], y[N * N];
-  const auto take = [](T* to, const T* from, bool transposed) EBB_LAMBDA {
-    const int row = transposed ? 1 : N, column = transposed ? N : 1;
-    repeat<N * N>([&]<int E>() EBB_LAMBDA { to[E] = from[E / N * row + E % N * column]; });
-  };
-  take(x, a, left_transposed);
-  take(y, b, right_transposed);
-  repeat<N * N>([&]<int E>() EBB_LAMBDA {
-    T acc = T(0);
-    repeat<N>([&]<int P>() EBB_LAMBDA { acc = lane::fma(x[E / N * N + P], y[P * N + E % N], acc); });
-    c[E] = acc;
-  });
+  const std::ptrdiff_t a_row = left_transposed ? 1 : N, a_column = left_transposed ? N : 1;
+  const std::ptrdiff_t b_row = right_transposed ? 1 : N, b_column = right_transposed ? N : 1;
+  T x[N][N], y[N][N];
+#pragma GCC unroll 4
+  for (int i = 0; i < N; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) x[i][j] = a[i * a_row + j * a_column], y[i][j] = b[i * b_row + j * b_column];
+#pragma GCC unroll 4
+  for (int i = 0; i < N; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) {
+      T acc = T(0);
+#pragma GCC unroll 4
+      for (int k = 0; k < N; ++k) acc = lane::fma(x[i][k], y[k][j], acc);
+      c[i * N + j] = acc;
+    }
 }
 
 EBB_ONCE_FOR_ALL(void multiply_known<3>(bool, bool, const float*, const float*, float*))

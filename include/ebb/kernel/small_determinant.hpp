@@ -28,22 +28,26 @@ EBB_INLINE simd::vector<T> log_of(simd::vector<T> x) {
 /// The sign and logarithm of the determinant of one matrix of N rows, whose elements are variables: logarithms are computed side by side.
 template <int N, class T>
 [[gnu::noinline]] void log_determinant_known(const T* a, T* to) {
-  constexpr int lanes = simd::count_of<T>, registers = (N + lanes - 1) / lanes;
+  constexpr int lanes = simd::count_of<T>;
   T w[N][N];
-  repeat<N * N>([&]<int E>() EBB_LAMBDA { w[E / N][E % N] = a[E]; });
+#pragma GCC unroll 4
+  for (int i = 0; i < N; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < N; ++j) w[i][j] = a[i * N + j];
   T sign = T(1), log = T(0);
   if (!eliminate_known<N>(w, [&](int, int) EBB_LAMBDA { sign = -sign; })) {
     to[0] = T(0), to[1] = -std::numeric_limits<T>::infinity();
     return;
   }
-  repeat<registers>([&]<int R>() EBB_LAMBDA {
+  repeat<(N + lanes - 1) / lanes>([&]<int R>() EBB_LAMBDA {
     constexpr int first = R * lanes, count = N - first < lanes ? N - first : lanes;
     simd::vector<T> size = simd::all(T(1));
     repeat<count>([&]<int I>() EBB_LAMBDA { size[I] = lane::abs(w[first + I][first + I]); });
     const simd::vector<T> logs = log_of<T>(size);
     repeat<count>([&]<int I>() EBB_LAMBDA { log = log + logs[I]; });
   });
-  repeat<N>([&]<int I>() EBB_LAMBDA { sign = w[I][I] < 0 ? -sign : sign; });
+#pragma GCC unroll 4
+  for (int i = 0; i < N; ++i) sign = w[i][i] < 0 ? -sign : sign;
   to[0] = log == log ? sign : log, to[1] = log;
 }
 
