@@ -6,6 +6,7 @@
 
 #include "base/config.hpp"
 #include "base/probe.hpp"
+#include "base/record.hpp"
 #include "base/target.hpp"
 #include "base/compiled.hpp"
 #include "base/look_up.hpp"

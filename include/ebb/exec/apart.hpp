@@ -41,6 +41,12 @@ EBB_INLINE stretch stretch_of(const Leaf& leaf) {
   return stretch::of(borrow<Leaf>::data(leaf), n);
 }
 
+struct stretch_writer {
+  stretch* to;
+
+  EBB_INLINE void operator()(const auto& leaf) { *to++ = stretch_of(leaf); }
+};
+
 /// Calls f(leaf) for each leaf of the destinations.
 template <class... D>
 EBB_INLINE void each_destination(const destinations<D...>& d, auto&& f) {
@@ -120,7 +126,7 @@ struct memory_of_call<P, destinations<D...>, A...> {
 
   /// Whether some result may have to be computed in other memory. False is certain.
   static EBB_INLINE bool may_overlap(const destinations<D...>& d, const A&... a) {
-    if constexpr (each_pair) return pairs_overlap(d, a...);
+    if constexpr (each_pair) return pairs_overlap(std::make_integer_sequence<int, P::results>{}, d, a...);
     else if constexpr (by_hulls) {
       hulls<count> h;
       std::apply([&](const auto&... x) EBB_LAMBDA { (h.add(true, x), ...); }, d.of);
@@ -147,21 +153,19 @@ struct memory_of_call<P, destinations<D...>, A...> {
 
  private:
   /// The stretches are used once: the compiler can keep them in registers.
-  static EBB_INLINE bool pairs_overlap(const destinations<D...>& d, const A&... a) {
+  template <int... O>
+  static EBB_INLINE bool pairs_overlap(std::integer_sequence<int, O...>, const destinations<D...>& d, const A&... a) {
     stretch to[P::results + 1], from[P::arguments + 1];
-    int number = 0;
-    each_destination(d, [&](const auto& leaf) EBB_LAMBDA { to[number++] = stretch_of(leaf); });
-    number = 0;
-    each_argument_leaf([&](const auto& leaf) EBB_LAMBDA { from[number++] = stretch_of(leaf); }, a...);
-    bool overlap = false;
-    repeat<P::results>([&]<int O>() EBB_LAMBDA {
-      repeat<O>([&]<int Q>() EBB_LAMBDA { overlap = overlap || to[O].overlaps(to[Q]); });
-      repeat<P::arguments>([&]<int I>() EBB_LAMBDA {
-        constexpr bool in_place = overwrites<P>::may(O, I);
-        overlap = overlap || (to[O].overlaps(from[I]) && !(in_place && from[I].first == to[O].first));
-      });
-    });
-    return overlap;
+    each_destination(d, stretch_writer{to});
+    each_argument_leaf(stretch_writer{from}, a...);
+    return (result_overlaps<O>(to, from, std::make_integer_sequence<int, O>{}, std::make_integer_sequence<int, P::arguments>{}) || ...);
+  }
+  /// Whether result O overlaps one of the results before it, or an argument that it may not be written over.
+  template <int O, int... Q, int... I>
+  static EBB_INLINE bool result_overlaps(const stretch* to, [[maybe_unused]] const stretch* from, std::integer_sequence<int, Q...>,
+                                         std::integer_sequence<int, I...>) {
+    return (to[O].overlaps(to[Q]) || ...) ||
+           ((to[O].overlaps(from[I]) && !(std::bool_constant<overwrites<P>::may(O, I)>::value && from[I].first == to[O].first)) || ...);
   }
 };
 

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "../base/record.hpp"
 #include "../base/repeat.hpp"
 #include "../kernel/contract.hpp"
 #include "../kernel/nest.hpp"
 #include "../plan/band.hpp"
 
-#include <tuple>
 
 namespace ebb::inline EBB_ABI::detail {
 
@@ -53,7 +53,6 @@ class band_member {
   typename std::conditional_t<(s.nest >= 0), progress_of<s.nest>, nothing>::type progress_;
 
  public:
-  band_member() {}  // no initialization: a tuple would write zeros into all of it
   void run(const nest_call& c, std::size_t columns, std::size_t first, std::size_t count, bool last) {
     if constexpr (s.nest >= 0) nest_kernel<P, s.nest>::run_rows(c, progress_, first, count, last);
     else multiply<s.equation>(c, columns, first, count);
@@ -68,10 +67,10 @@ void run_band(const nest_call& c) {
   const std::size_t rows = extent_value(e0, c.symbol), columns = extent_value(e1, c.symbol);
   const std::size_t height = rows_of_band(columns * size_of(type));
   [&]<int... I>(std::integer_sequence<int, I...>) {
-    std::tuple<band_member<P, b.first + I>...> members;
+    record<band_member<P, b.first + I>...> members;
     for (std::size_t first = 0, count = 0; first == 0 || first < rows; first += count) {
       count = rows - first < 2 * height ? rows - first : height;  // no short band at the end: its product would not fill the lanes
-      (std::get<I>(members).run(c, columns, first, count, first + count == rows), ...);
+      (member<I>(members).run(c, columns, first, count, first + count == rows), ...);
       if (count == 0) break;
     }
   }(std::make_integer_sequence<int, b.count>{});

@@ -16,10 +16,17 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
+// Functions that visit leaves are structs where they can be, not lambdas: all programs with arguments of the same types share them.
+
+template <class A>
+EBB_INLINE constexpr void visit_leaves(auto& f, const A& a) {
+  if constexpr (form_of<A>::is_leaf) f(a);
+  else each_leaf(f, a);
+}
 /// The leaves of all arguments, in order.
 template <class... A>
-constexpr void each_argument_leaf(auto&& f, const A&... a) {
-  (each_leaf(f, a), ...);
+EBB_INLINE constexpr void each_argument_leaf(auto&& f, const A&... a) {
+  (visit_leaves(f, a), ...);
 }
 template <class... A>
 inline constexpr int leaves_of = (0 + ... + argument<A>::leaves);
@@ -32,32 +39,57 @@ extent_list extents_of_leaf(const Leaf& leaf) {
   return r;
 }
 
+/// The dynamic axes of a leaf, as bits.
+template <std::size_t... E>
+constexpr int dynamic_axes(extents<E...>) {
+  int mask = 0, axis = 0;
+  ((mask |= (E == dyn) << axis++), ...);
+  return mask;
+}
+/// Writes the address of each leaf, and its extents if one is dynamic.
+struct leaf_reader {
+  void** data;
+  std::size_t (*extents)[max_rank];
+  int number = 0;
+
+  template <class Leaf>
+  EBB_INLINE constexpr void operator()(const Leaf& leaf) {
+    data[number] = const_cast<void*>(static_cast<const void*>(borrow<Leaf>::data(leaf)));
+    if constexpr (dynamic_axes(borrowed_extents<Leaf>{}) != 0) {
+      constexpr int rank = borrowed_extents<Leaf>::rank;
+      repeat<rank>([&]<int Axis>() EBB_LAMBDA { extents[number][Axis] = borrow<Leaf>::extent(leaf, Axis); });
+    }
+    ++number;
+  }
+};
+/// Writes the address of each leaf that a call writes to.
+struct address_writer {
+  void** to;
+
+  template <class Leaf>
+  EBB_INLINE void operator()(Leaf& leaf) {
+    *to++ = borrow<std::remove_const_t<Leaf>>::mutable_data(leaf);
+  }
+};
+
 /// The addresses of a call's arguments, and the values of all symbols.
 template <class P, class... A>
 class bound_arguments {
  public:
   // No tuple of leaves and no fold over them: their compile time is quadratic.
   explicit constexpr bound_arguments(const A&... a) {
-    int number = 0;
-    each_argument_leaf([&]<class Leaf>(const Leaf& leaf) EBB_LAMBDA {
-      data[number] = const_cast<void*>(static_cast<const void*>(borrow<Leaf>::data(leaf)));
-      if constexpr (dynamic_axes(borrowed_extents<Leaf>{}) != 0)
-        repeat<borrowed_extents<Leaf>::rank>([&]<int Axis>() EBB_LAMBDA { extents_[number][Axis] = borrow<Leaf>::extent(leaf, Axis); });
-      ++number;
-    }, a...);
-    repeat<P::symbols>([&]<int S>() {
-      constexpr extent_origin o = P::g.syms[static_cast<std::size_t>(S)].origin;
-      if constexpr (o.is_value()) symbols.value[S] = count_at(type_of_argument(o.a), data[o.a]);
-      else if constexpr (o.rule == extent_rule::argument) symbols.value[S] = extents_[o.a][o.b];
-    });
+    each_argument_leaf(leaf_reader{data, extents_}, a...);
+    read_extents<0>(numbers_of_fold<0, of_extents.count>{});
+    if constexpr (of_extents.count < P::symbols)
+      repeat<P::symbols>([&]<int S>() {
+        constexpr extent_origin o = P::g.syms[static_cast<std::size_t>(S)].origin;
+        if constexpr (o.is_value()) symbols.value[S] = count_at(type_of_argument(o.a), data[o.a]);
+      });
   }
   /// Computes the other symbols. False if extents that must be equal are not, or one would be negative.
   constexpr bool complete() {
     bool fits = symbols.complete();
-    repeat<demands.count>([&]<int I>() {
-      constexpr demand x = demands.of[I];
-      fits = fits & (extents_[x.leaf][x.axis] == extent_value(x.wanted, symbols.value));
-    });
+    if constexpr (demands.count > 0) fits = fits & meets_from<0>(numbers_of_fold<0, demands.count>{});
     return fits;
   }
 
@@ -65,16 +97,44 @@ class bound_arguments {
   symbol_values_of<P> symbols;
 
  private:
+  /// The symbols that are extents of arguments.
+  struct symbol_list {
+    int count = 0, number[P::symbols + 1] = {};
+  };
+  static constexpr symbol_list of_extents = [] {
+    symbol_list r;
+    for (int s = 0; s < P::symbols; ++s)
+      if (const extent_origin& o = P::g.syms[static_cast<std::size_t>(s)].origin; !o.is_value() && o.rule == extent_rule::argument)
+        r.number[r.count++] = s;
+    return r;
+  }();
+  template <int S>
+  static constexpr extent_origin origin = P::g.syms[static_cast<std::size_t>(S)].origin;
+
+  template <int First, int... I>
+  EBB_INLINE constexpr void read_extents(std::integer_sequence<int, I...>) {
+    using std::integral_constant;
+    ((symbols.value[integral_constant<int, of_extents.number[First + I]>::value] =
+          extents_[integral_constant<int, origin<of_extents.number[First + I]>.a>::value]
+                  [integral_constant<int, origin<of_extents.number[First + I]>.b>::value]), ...);
+    if constexpr (constexpr int next = First + most_in_fold; next < of_extents.count)
+      read_extents<next>(numbers_of_fold<next, of_extents.count>{});
+  }
+  template <int First, int... I>
+  EBB_INLINE constexpr bool meets_from(std::integer_sequence<int, I...>) const {
+    using std::integral_constant;
+    bool r = true;
+    ((r = r & (extents_[integral_constant<int, demands.of[First + I].leaf>::value]
+                       [integral_constant<int, demands.of[First + I].axis>::value] ==
+               extent_value(integral_constant<int, demands.of[First + I].wanted>::value, symbols.value))), ...);
+    if constexpr (constexpr int next = First + most_in_fold; next < demands.count)
+      r = r & meets_from<next>(numbers_of_fold<next, demands.count>{});
+    return r;
+  }
   static constexpr dtype type_of_argument(int number) {
     for (int k = 0; k < P::g.size(); ++k)
       if (const equation& e = P::g.eq[static_cast<std::size_t>(k)]; e.op->what == kind::input && e.attr[0] == number) return e.op->result;
     return dtype::i64;
-  }
-  template <std::size_t... E>
-  static constexpr int dynamic_axes(extents<E...>) {
-    int mask = 0, axis = 0;
-    ((mask |= (E == dyn) << axis++), ...);
-    return mask;
   }
   template <class... Term>
   static constexpr std::array<int, sizeof...(Term) + 1> dynamic_axes_of(types<Term...>) {
@@ -122,6 +182,13 @@ EBB_COLD void append_argument(std::string& text, int number, const std::string& 
   text += text_of(x);
 }
 
+struct argument_text {
+  std::string so_far;
+  int number = 0;
+
+  void operator()(const auto& leaf) { append_argument(so_far, number++, given_name(leaf), extents_of_leaf(leaf)); }
+};
+
 /// The subscript of an error, or the number of steps.
 EBB_COLD std::string text_of_unmet(const unmet_demand& unmet) {
   const extent_origin& o = unmet.of;
@@ -134,15 +201,13 @@ EBB_COLD std::string text_of_unmet(const unmet_demand& unmet) {
 /// "ebb::grad: add: the extents of the arguments do not fit: argument 0 is [3, 4], argument 1 (bias) is [5]".
 template <class... A>
 [[noreturn, gnu::cold, gnu::noinline]] void raise_extents(const char* call, const char* why, const A&... a) {
-  std::string text = std::string(call) + ": " + why;
-  int number = 0;
-  each_argument_leaf([&](const auto& leaf) { append_argument(text, number++, given_name(leaf), extents_of_leaf(leaf)); }, a...);
-  raise(std::move(text));
+  argument_text text{std::string(call) + ": " + why};
+  each_argument_leaf(text, a...);
+  raise(std::move(text.so_far));
 }
 
-template <class P, class... A>
-[[noreturn, gnu::cold, gnu::noinline]] void raise_unmet(const char* call, const symbol_values_of<P>& symbols, const A&... a) {
-  const unmet_demand first = symbols.unmet();
+template <class... A>
+[[noreturn, gnu::cold, gnu::noinline]] void raise_unmet(const char* call, const unmet_demand& first, const A&... a) {
   raise_extents(call_and_op(call, first.by).c_str(), text_of_unmet(first).c_str(), a...);
 }
 
@@ -151,8 +216,8 @@ template <class P, class... A>
 template <class P, class... A>
 EBB_INLINE bound_arguments<P, A...> bind_arguments(const char* call, const A&... a) {
   bound_arguments<P, A...> bound(a...);
-  if (!bound.complete()) [[unlikely]] raise_unmet<P>(call, bound.symbols, a...);
-  check_arguments<P>(call, bound.data, bound.symbols.value);
+  if (!bound.complete()) [[unlikely]] raise_unmet(call, bound.symbols.unmet(), a...);
+  if constexpr (has_checks<P>(-1)) check_arguments<P>(call, bound.data, bound.symbols.value);
   return bound;
 }
 
@@ -166,6 +231,18 @@ template <element T>
 T new_tensor(std::type_identity<T>, const char*, const shape&, const std::size_t*) {
   return T{};
 }
+/// Makes the results of a program, one after the other.
+struct tensor_maker {
+  const char* call;
+  const shape* shapes;
+  const int* number;  // of the shape of the next result
+  const std::size_t* symbol;
+
+  template <class Array>
+  Array operator()() {
+    return new_tensor(std::type_identity<Array>{}, call, shapes[*number++], symbol);
+  }
+};
 
 /// A destination, or a struct or tuple of them.
 template <class D>

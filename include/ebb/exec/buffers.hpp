@@ -10,15 +10,12 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// Every extent is read as a constant: shapes that are read at run time are emitted.
+/// Every extent is read as a constant: shapes that are read at run time are emitted. The last argument is axes_of<P, Shape>{}.
 template <class P, int Shape>
-constexpr std::size_t bytes_of_shape(dtype type, const std::size_t* symbol) {
-  std::size_t n = size_of(type);
-  repeat<P::shape_at(Shape).rank>([&]<int A>() EBB_LAMBDA {
-    constexpr int e = P::shape_at(Shape).e[A];
-    n *= extent_value(e, symbol);
-  });
-  return n;
+using axes_of = std::make_integer_sequence<int, P::shape_at(Shape).rank>;
+template <class P, int Shape, int... A>
+constexpr std::size_t bytes_of_shape(dtype type, [[maybe_unused]] const std::size_t* symbol, std::integer_sequence<int, A...>) {
+  return (size_of(type) * ... * extent_value(std::integral_constant<int, P::shape_at(Shape).e[A]>::value, symbol));
 }
 
 template <class P>
@@ -70,21 +67,67 @@ EBB_INLINE char* address_of_part(void* const* buffer, const std::size_t* symbol)
     }
   }
 }
+/// The buffers that are parts, or those that a block of rows has elsewhere than the one before.
 template <class P>
-inline constexpr bool has_parts = [] {
-  for (int b = 0; b < P::plan.size.buffers; ++b)
-    if (P::plan.buffers[static_cast<std::size_t>(b)].whole >= 0) return true;
-  return false;
-}();
-/// The addresses of all parts, or of those that a block of rows has elsewhere than the one before.
-template <class P, bool Within = false>
-EBB_INLINE void find_parts(void** buffer, const std::size_t* symbol, const std::size_t* by_block) {
-  repeat<P::plan.size.buffers>([&]<int B>() EBB_LAMBDA {
-    constexpr plan_buffer b = P::plan.buffers[static_cast<std::size_t>(B)];
-    constexpr bool within = b.rows == row_use::within;
-    if constexpr (b.is == plan_buffer::role::part && (within || (b.at.apart && b.rows != row_use::none) || !Within))
-      buffer[B] = address_of_part<P, B>(buffer, within ? by_block : symbol);
-  });
+struct part_list {
+  int count = 0, number[P::plan.size.buffers + 1] = {};
+
+  constexpr explicit part_list(bool within) {
+    for (int i = 0; i < P::plan.size.buffers; ++i) {
+      const plan_buffer& b = P::plan.buffers[static_cast<std::size_t>(i)];
+      const bool moves = b.rows == row_use::within || (b.at.apart && b.rows != row_use::none);
+      if (b.is == plan_buffer::role::part && (moves || !within)) number[count++] = i;
+    }
+  }
+};
+template <class P, bool Within>
+inline constexpr part_list<P> parts_of{Within};
+template <class P>
+inline constexpr bool has_parts = parts_of<P, false>.count > 0;
+
+/// Finds the addresses of parts_of<P, Within> from number `First` on.
+template <class P, bool Within, int First, int... I>
+EBB_INLINE void find_parts(void** buffer, const std::size_t* symbol, const std::size_t* by_block, std::integer_sequence<int, I...>) {
+  constexpr const auto& parts = parts_of<P, Within>;
+  ((buffer[std::integral_constant<int, parts.number[First + I]>::value] = address_of_part<P, parts.number[First + I]>(
+        buffer, P::plan.buffers[parts.number[First + I]].rows == row_use::within ? by_block : symbol)), ...);
+  if constexpr (constexpr int next = First + most_in_fold; next < parts.count)
+    find_parts<P, Within, next>(buffer, symbol, by_block, numbers_of_fold<next, parts.count>{});
+}
+
+// [note: folds in functions]
+// Each program has these functions. A lambda for `repeat` would be one more for each place, buffer or step. A number as the value of an
+// integral_constant is known to the front end, and is no constant of the program that would be emitted.
+
+template <class P, int B>
+using role_of = std::integral_constant<plan_buffer::role, P::plan.buffers[static_cast<std::size_t>(B)].is>;
+template <class P, int B>
+using number_of = std::integral_constant<int, P::plan.buffers[static_cast<std::size_t>(B)].number>;
+
+/// Computes the offsets of the places from `First` on. Returns the bytes that all of them take.
+template <class P, int First, int... I>
+EBB_INLINE std::size_t find_places(std::size_t* offset, std::size_t total, const std::size_t* symbol, const std::size_t* by_block,
+                                   std::integer_sequence<int, I...>) {
+  constexpr const auto& at = P::plan.places;
+  ((offset[First + I] = total,
+    total += padded_bytes(bytes_of_shape<P, at[First + I].shape>(std::integral_constant<dtype, at[First + I].type>::value,
+                                                                 at[First + I].rows == row_use::within ? by_block : symbol,
+                                                                 axes_of<P, at[First + I].shape>{}))), ...);
+  if constexpr (constexpr int next = First + most_in_fold; next < P::plan.size.places)
+    return find_places<P, next>(offset, total, symbol, by_block, numbers_of_fold<next, P::plan.size.places>{});
+  else return total;
+}
+/// The addresses of the buffers from `First` on; null for parts, which are found later.
+template <class P, int First, int... B>
+EBB_INLINE void look_up_buffers(void** buffer, void* const* arguments, void* const* results, char* places, const std::size_t* offset,
+                                std::integer_sequence<int, B...>) {
+  using enum plan_buffer::role;
+  ((buffer[First + B] = role_of<P, First + B>::value == argument    ? arguments[number_of<P, First + B>::value]
+                        : role_of<P, First + B>::value == result    ? results[number_of<P, First + B>::value]
+                        : role_of<P, First + B>::value == temporary ? places + offset[number_of<P, First + B>::value]
+                                                                    : nullptr), ...);
+  if constexpr (constexpr int next = First + most_in_fold; next < P::plan.size.buffers)
+    look_up_buffers<P, next>(buffer, arguments, results, places, offset, numbers_of_fold<next, P::plan.size.buffers>{});
 }
 
 /// The memory of each buffer. `places`: room on the stack, if it is used. `by_block`: the values of symbols for buffers with the rows of
@@ -92,22 +135,15 @@ EBB_INLINE void find_parts(void** buffer, const std::size_t* symbol, const std::
 template <class P>
 EBB_INLINE void find_buffers(void** buffer, void* const* arguments, void* const* results, const std::size_t* symbol,
                              const std::size_t* by_block, char* places) {
-  std::size_t offset[P::plan.size.places + 1];
-  std::size_t total = 0;
-  repeat<P::plan.size.places>([&]<int I>() EBB_LAMBDA {
-    constexpr plan_place p = P::plan.places[static_cast<std::size_t>(I)];
-    offset[I] = total;
-    total += padded_bytes(bytes_of_shape<P, p.shape>(p.type, p.rows == row_use::within ? by_block : symbol));
-  });
-  if constexpr (P::plan.size.places > 0 && !places_on_stack<P>) places = workspace_of_depth<P::depth>().take(total);
-  repeat<P::plan.size.buffers>([&]<int B>() EBB_LAMBDA {
-    constexpr plan_buffer b = P::plan.buffers[static_cast<std::size_t>(B)];
-    if constexpr (b.is == plan_buffer::role::argument) buffer[B] = arguments[b.number];
-    else if constexpr (b.is == plan_buffer::role::result) buffer[B] = results[b.number];
-    else if constexpr (b.is == plan_buffer::role::temporary) buffer[B] = places + offset[b.number];
-    else if constexpr (b.is == plan_buffer::role::unused) buffer[B] = nullptr;
-  });
-  if constexpr (has_parts<P>) find_parts<P>(buffer, symbol, by_block);
+  constexpr int count = P::plan.size.places;
+  using buffers = numbers_of_fold<0, P::plan.size.buffers>;
+  if constexpr (count > 0) {
+    std::size_t offset[count];
+    [[maybe_unused]] const std::size_t total = find_places<P, 0>(offset, 0, symbol, by_block, numbers_of_fold<0, count>{});
+    if constexpr (!places_on_stack<P>) places = workspace_of_depth<P::depth>().take(total);
+    look_up_buffers<P, 0>(buffer, arguments, results, places, offset, buffers{});
+  } else look_up_buffers<P, 0>(buffer, arguments, results, places, nullptr, buffers{});
+  if constexpr (has_parts<P>) find_parts<P, false, 0>(buffer, symbol, by_block, numbers_of_fold<0, parts_of<P, false>.count>{});
 }
 
 }  // namespace ebb::inline EBB_ABI::detail

@@ -116,8 +116,7 @@ EBB_INLINE const char* address_in_argument(void* const* arguments, const std::si
 /// The checks before the first step, of arguments and extents. Nothing has been written.
 template <class P>
 EBB_INLINE void check_arguments(const char* call, void* const* arguments, const std::size_t* symbol) {
-  if constexpr (has_checks<P>(-1))
-    run_checks<P, -1>(call, [&]<int B>() -> const void* { return address_in_argument<P, B>(arguments, symbol); }, symbol);
+  run_checks<P, -1>(call, [&]<int B>() -> const void* { return address_in_argument<P, B>(arguments, symbol); }, symbol);
 }
 
 }  // namespace detail

@@ -39,7 +39,7 @@ EBB_INLINE bool copy_one_row(void* to, const void* from, const std::size_t* symb
       if (const int e = P::shape_at(Shape).e[a]; e >= 0) n *= static_cast<std::size_t>(e);
     return n;
   }();
-  if (bytes_of_shape<P, Shape>(Type, symbol) != bytes_of_row) return false;
+  if (bytes_of_shape<P, Shape>(Type, symbol, axes_of<P, Shape>{}) != bytes_of_row) return false;
   std::memcpy(to, from, bytes_of_row);
   return true;
 }

@@ -101,7 +101,7 @@ constexpr auto assign_function(auto f, A& a, const B& b) {
     constexpr bool fits = std::is_same_v<typename result::value_type, typename own::value_type> && result::rank == own::rank;
     static_assert(fits, "[ebb E0133] a compound assignment cannot change dtype or extents: write a = a + b with a name of its own");
     if constexpr (fits) {
-      if (std::is_constant_evaluated()) {
+      if (__builtin_is_constant_evaluated()) {
         const auto r = apply_function(f, std::as_const(a), b);
         const auto* from = borrow<std::remove_const_t<decltype(r)>>::data(r);
         std::copy(from, from + layout_in(r).size(), borrow<A>::mutable_data(a));

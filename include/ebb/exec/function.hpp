@@ -17,17 +17,14 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// Runs P and returns its outputs in the form V.
+/// Runs P and returns its outputs in the form V. Not inlined: where a caller knows the addresses of its arguments, g++ writes the table of
+/// them in wide registers, and the loads of a nest wait for that.
 template <class P, class V, class... A>
-V call_program(const char* call, const A&... a) {
+EBB_APART V call_program(const char* call, const A&... a) {
   const auto bound = bind_arguments<P>(call, a...);
-  int number = 0;
-  V result = filled<V>([&]<class Array>() {
-    return new_tensor(std::type_identity<Array>{}, call, P::result_shape(number++), bound.symbols.value);
-  });
+  V result = filled<V>(tensor_maker{call, P::shapes.data(), P::result_shapes.data(), bound.symbols.value});
   void* to[argument<V>::leaves + 1];
-  number = 0;
-  each_leaf([&]<class Leaf>(Leaf& leaf) { to[number++] = borrow<Leaf>::mutable_data(leaf); }, result);
+  each_leaf(address_writer{to}, result);
   run_program<P>(bound.data, to, bound.symbols.value, call);
   return result;
 }
@@ -35,7 +32,7 @@ V call_program(const char* call, const A&... a) {
 /// Collects the addresses of the leaves of the destinations.
 template <class... D>
 EBB_INLINE void find_destinations(const destinations<D...>& d, void** to) {
-  each_destination(d, [&]<class Leaf>(Leaf& leaf) EBB_LAMBDA { *to++ = borrow<std::remove_const_t<Leaf>>::mutable_data(leaf); });
+  each_destination(d, address_writer{to});
 }
 
 template <class P, class Leaf>
@@ -347,7 +344,7 @@ struct program_function {
       } else {
         using G = typename Spec::template program<detail::traced_type<A>...>;
         using V = detail::values_returned<Spec, A...>;
-        if (std::is_constant_evaluated()) return detail::evaluate_program<G, V>(a...);
+        if (__builtin_is_constant_evaluated()) return detail::evaluate_program<G, V>(a...);
         using call_trace = frozen<detail::trace_in_call<Spec, A...>>;
         detail::refuse_undeclared<G, call_trace>(Spec::name);
         detail::log_casts<call_trace, G>(Spec::name);

@@ -26,7 +26,7 @@ void run_in_place(void* const* to, const A&... a) {
   log_casts<call_trace, G>(Spec::name);
   bound_arguments<P, A...> bound(a...);
   bound.complete();
-  check_arguments<P>(Spec::name, bound.data, bound.symbols.value);
+  if constexpr (has_checks<P>(-1)) check_arguments<P>(Spec::name, bound.data, bound.symbols.value);
   run_program<P>(bound.data, to, bound.symbols.value, Spec::name);
 }
 

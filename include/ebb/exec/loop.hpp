@@ -11,8 +11,10 @@
 #include "../kernel/nest.hpp"
 #include "../kernel/workspace.hpp"
 #include "alias.hpp"
+#include "buffers.hpp"
 #include "check.hpp"
 #include "program.hpp"
+#include "symbol_values.hpp"
 
 #include <array>
 #include <cstring>
@@ -22,14 +24,9 @@ namespace ebb::inline EBB_ABI {
 
 // exec/run.hpp
 template <class P>
-struct symbol_values_of;
-template <class P>
 void run_program(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call = "ebb");
 
 namespace detail {
-
-template <class P, int Shape>
-constexpr std::size_t bytes_of_shape(dtype type, const std::size_t* symbol);
 
 /// An integer in memory: a number of steps. One that is negative is too large for an extent.
 EBB_INLINE std::size_t count_at(dtype type, const void* at) {
@@ -140,7 +137,8 @@ void call_body(const nest_call& c, const call_places& at) {
   std::size_t bytes[Body::results + 1] = {}, spare = 0;
   repeat<Body::results>([&]<int I>() EBB_LAMBDA {
     constexpr const equation& made = Body::g.eq[static_cast<std::size_t>(Body::g.out[static_cast<std::size_t>(I)])];
-    bytes[I] = bytes_of_shape<Body, made.shape>(made.op->result, symbols.value);
+    constexpr int shape = made.shape;
+    bytes[I] = bytes_of_shape<Body, shape>(made.op->result, symbols.value, axes_of<Body, shape>{});
     if (at.out[I] < 0) spare += padded_bytes(bytes[I]);
   });
   char* unread = spare > 0 ? workspace_of_carries<Body::depth - 1>().take(spare) : nullptr;
@@ -154,7 +152,7 @@ void call_body(const nest_call& c, const call_places& at) {
         if (bytes[i] > 0) std::memset(out[i], 0, bytes[i]);
       return;
     }
-  check_arguments<Body>(c.name, in, symbols.value);
+  if constexpr (has_checks<Body>(-1)) check_arguments<Body>(c.name, in, symbols.value);
   run_program<Body>(in, out, symbols.value, c.name);
 }
 
@@ -246,7 +244,8 @@ class loop_step {
     repeat<body::arguments>([&]<int J>() EBB_LAMBDA { in[J] = c.buffer[buffer_of_operand(J)]; });
     repeat<parts.carries>([&]<int J>() EBB_LAMBDA {
       carried& x = carry[J];
-      x.bytes = bytes_of_shape<P, operand(J).shape>(operand(J).op->result, c.symbol);
+      constexpr int shape = operand(J).shape;
+      x.bytes = bytes_of_shape<P, shape>(operand(J).op->result, c.symbol, axes_of<P, shape>{});
       x.first = static_cast<const char*>(in[J]);
       x.end = result<loop_result::carry, J>(c);
       x.history = result<loop_result::history, J>(c);
@@ -254,13 +253,15 @@ class loop_step {
     });
     repeat<parts.rows>([&]<int J>() EBB_LAMBDA {
       constexpr int argument = parts.carries + J;
-      constexpr int row_shape = argument_of<body>(argument).shape;
-      read[J] = {static_cast<char*>(in[argument]), bytes_of_shape<body, row_shape>(operand(argument).op->result, symbols.value)};
+      constexpr int shape = argument_of<body>(argument).shape;
+      read[J] = {static_cast<char*>(in[argument]),
+                 bytes_of_shape<body, shape>(operand(argument).op->result, symbols.value, axes_of<body, shape>{})};
     });
     repeat<written>([&]<int J>() EBB_LAMBDA {
       constexpr int number = parts.carries + J;
       constexpr const equation& made = body::g.eq[static_cast<std::size_t>(body::g.out[static_cast<std::size_t>(number)])];
-      write[J] = {result<loop_result::row, J>(c), bytes_of_shape<body, made.shape>(made.op->result, symbols.value)};
+      constexpr int shape = made.shape;
+      write[J] = {result<loop_result::row, J>(c), bytes_of_shape<body, shape>(made.op->result, symbols.value, axes_of<body, shape>{})};
       if (!write[J].rows) spare += padded_bytes(write[J].bytes);
     });
     if (spare > 0) {
@@ -290,7 +291,7 @@ class loop_step {
         n = 0;
       }
     const auto step = [&]() EBB_LAMBDA {
-      check_arguments<body>(c.name, in, symbols.value);
+      if constexpr (has_checks<body>(-1)) check_arguments<body>(c.name, in, symbols.value);
       run_program<body>(in, out, symbols.value, c.name);
     };
     if constexpr (parts.open) run_open_loop(carry.data(), parts.carries, in, out, step);

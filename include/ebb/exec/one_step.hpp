@@ -8,12 +8,12 @@
 // accumulators hold the identity), so the bits are the same.
 #pragma once
 
+#include "../base/record.hpp"
 #include "../base/repeat.hpp"
 #include "../kernel/nest_step.hpp"
 #include "../kernel/run_state.hpp"
 #include "../plan/step.hpp"
 
-#include <tuple>
 
 namespace ebb::inline EBB_ABI::detail {
 
@@ -98,15 +98,11 @@ class one_step {
   static constexpr std::ptrdiff_t length_of = known_volume(nest_at(I).shape);
 
   /// The arguments, then the results.
-  struct memory {
-    void* of[P::arguments + P::results + 1];
-
-    template <int B>
-    EBB_PART void* at() const {
-      constexpr plan_buffer b = plan.buffers[static_cast<std::size_t>(B)];
-      if constexpr (b.is == plan_buffer::role::argument) return of[b.number];
-      else if constexpr (is_result(B)) return of[P::arguments + b.number];
-      else return nullptr;
+  struct memory : address_list<P::arguments + P::results + 1> {  // the last one is null
+    static constexpr int place_of(int buffer) {
+      const plan_buffer& b = plan.buffers[static_cast<std::size_t>(buffer)];
+      if (b.is == plan_buffer::role::argument) return b.number;
+      return P::arguments + (is_result(buffer) ? b.number : P::results);
     }
   };
 
@@ -116,8 +112,12 @@ class one_step {
   template <class Code, int... R>
   struct values_of<Code, std::integer_sequence<int, R...>> {
     typename Code::locals of;
-    std::tuple<typename Code::template reduced<R>...> reduced;
+    record<typename Code::template reduced<R>...> reduced;
   };
+  template <int I>
+  using loads = std::make_integer_sequence<int, code<I>::n.loads.count>;
+  template <int I>
+  using stores = std::make_integer_sequence<int, code<I>::n.stores.count>;
   template <int I>
   using values = values_of<code<I>, typename code<I>::reduces>;
 
@@ -125,12 +125,12 @@ class one_step {
   static EBB_PART void load(auto& all, const auto& p, auto part) {
     constexpr nest_load e = code<I>::template load_at<L>;
     constexpr origin o = e.source == nest_load::from::array ? origin_of(e.buffer) : origin{};
-    auto& v = std::get<I>(all).of;
+    auto& v = member<I>(all).of;
     if constexpr (o.nest < 0) code<I>::template load_one<L>(v, p, 0, part);
     else {
-      auto& from = std::get<o.nest>(all);
+      auto& from = member<o.nest>(all);
       auto& to = v.template at<e.to>();
-      if constexpr (o.reduced) to = std::remove_cvref_t<decltype(to)>::all(std::get<o.at>(from.reduced));
+      if constexpr (o.reduced) to = std::remove_cvref_t<decltype(to)>::all(member<o.at>(from.reduced));
       else to = from.of.template at<code<o.nest>::template store_at<o.at>.from>();
     }
   }
@@ -140,22 +140,25 @@ class one_step {
     using T = typename code<I>::template reduced<R>;
     leaf_lanes<T> x;
     x.begin(code<I>::template identity<R>);
-    code<I>::template reduce_one<R>(std::get<I>(all).of, p, 0, &x.rest[0], part);
+    code<I>::template reduce_one<R>(member<I>(all).of, p, 0, &x.rest[0], part);
     const T total = combine(x.rest, combiner<e.combine>{});
-    std::get<R>(std::get<I>(all).reduced) = total;
+    member<R>(member<I>(all).reduced) = total;
     if constexpr (is_result(e.buffer)) *reinterpret_cast<T*>(p.red[R]) = total;
   }
-  template <int I, int... Piece>
-  static EBB_PART void run_nest(auto& all, const memory& m, auto part, std::integer_sequence<int, Piece...>) {
+  template <int I, int S>
+  static EBB_PART void store(auto& all, const auto& p, auto part) {
+    if constexpr (is_result(code<I>::template store_at<S>.buffer)) code<I>::template store_one<S>(member<I>(all).of, p, 0, part);
+  }
+  // Folds without parts: a program of at most 48 computations has few loads.
+  template <int I, int... L, int... Piece, int... S, int... R>
+  static EBB_PART void run_nest(auto& all, const memory& m, auto part, std::integer_sequence<int, L...>,
+                                std::integer_sequence<int, Piece...>, std::integer_sequence<int, S...>, std::integer_sequence<int, R...>) {
     using own = code<I>;
-    auto& v = std::get<I>(all).of;
     const typename own::pointers p(m);
-    repeat<own::n.loads.count>([&]<int L>() EBB_PART_LAMBDA { load<I, L>(all, p, part); });
-    (own::template compute_piece<Piece>(v), ...);
-    repeat<own::n.stores.count>([&]<int S>() EBB_PART_LAMBDA {
-      if constexpr (is_result(own::template store_at<S>.buffer)) own::template store_one<S>(v, p, 0, part);
-    });
-    repeat<own::n.reduces.count>([&]<int R>() EBB_PART_LAMBDA { reduce<I, R>(all, p, part); });
+    (load<I, L>(all, p, part), ...);
+    (own::template compute_piece<Piece>(member<I>(all).of, typename own::template piece<Piece>{}), ...);
+    (store<I, S>(all, p, part), ...);
+    (reduce<I, R>(all, p, part), ...);
   }
   template <int I>
   static EBB_PART auto part_of([[maybe_unused]] std::size_t count) {
@@ -165,13 +168,13 @@ class one_step {
   }
   template <int... I>
   static EBB_PART void run_nests(const memory& m, std::size_t count, std::integer_sequence<int, I...>) {
-    std::tuple<values<I>...> all;
-    (run_nest<I>(all, m, part_of<I>(count), typename code<I>::pieces{}), ...);
+    record<values<I>...> all;
+    (run_nest<I>(all, m, part_of<I>(count), loads<I>{}, typename code<I>::pieces{}, stores<I>{}, typename code<I>::reduces{}), ...);
   }
   // All addresses are arguments, see [note: arguments in registers].
   template <class... Address>
   [[gnu::noinline]] EBB_FLATTEN static void run_all(std::size_t count, Address*... at) {
-    run_nests(memory{{at...}}, count, std::make_integer_sequence<int, nests>{});
+    run_nests(memory{{{at...}}}, count, std::make_integer_sequence<int, nests>{});
   }
 
  public:
@@ -182,7 +185,9 @@ class one_step {
     else return false;
   }();
 
-  static EBB_INLINE std::size_t length(const std::size_t* symbol) { return typename code<leader>::extents(symbol).template at<0>(); }
+  static EBB_INLINE std::size_t length(const std::size_t* symbol) {
+    return typename code<leader>::extents(symbol, typename code<leader>::loops{}).template at<0>();
+  }
   static EBB_INLINE void run(void* const* arguments, void* const* results, std::size_t count) {
     [&]<int... A, int... R>(std::integer_sequence<int, A...>, std::integer_sequence<int, R...>) EBB_LAMBDA {
       run_all(count, arguments[A]..., results[R]...);

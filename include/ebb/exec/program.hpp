@@ -51,7 +51,6 @@ class executable {
     else return 0;
   }();
 
- private:
   // Copies: a constant that is read at run time is emitted whole, and the equations name all functions of their ops.
   static constexpr auto shapes = g.shapes;
   static constexpr auto result_shapes = [] {
@@ -59,6 +58,8 @@ class executable {
     for (std::size_t o = 0; o + 1 < r.size(); ++o) r[o] = g.eq[static_cast<std::size_t>(g.out[o])].shape;
     return r;
   }();
+
+ private:
   static constexpr auto argument_shapes = [] {
     std::array<int, static_cast<std::size_t>(arguments) + 1> r{};
     for (int k = 0; k < g.size(); ++k) {  // those of sub-graphs follow

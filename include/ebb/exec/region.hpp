@@ -91,7 +91,7 @@ struct by_context {
     } else if constexpr (call_on<A...>::code != 0) return plain{}(a...);  // refused, once for all contexts
     else {
       using result = typename Spec::template joined<decltype(plain{}(a...)), decltype(in<C>{}(a...))...>;
-      if (std::is_constant_evaluated()) return Spec::template as_joined<result, 0>(plain{}(a...));
+      if (__builtin_is_constant_evaluated()) return Spec::template as_joined<result, 0>(plain{}(a...));
       return select<result, 1, C...>(current_context(), a...);
     }
   }

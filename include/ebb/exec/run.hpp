@@ -15,6 +15,7 @@
 #include "program.hpp"
 #include "copied_row.hpp"
 #include "small_matrix_step.hpp"
+#include "symbol_values.hpp"
 
 #include "../base/repeat.hpp"
 #include "../kernel/nest.hpp"
@@ -27,67 +28,6 @@
 #include <string_view>
 
 namespace ebb::inline EBB_ABI {
-
-/// A requirement on an extent, and the function that requires it.
-struct unmet_demand {
-  std::string_view by;
-  extent_origin of;
-  std::int64_t value = 0;
-};
-
-/// The representative of S among equal symbols.
-template <class P>
-constexpr int oldest_symbol(int s) {
-  while (P::g.syms[static_cast<std::size_t>(s)].parent != s) s = P::g.syms[static_cast<std::size_t>(s)].parent;
-  return s;
-}
-
-/// The values of a program's symbols; those of the arguments' dyn extents come first.
-template <class P>
-struct symbol_values_of {
-  std::size_t value[P::symbols + 1] = {};  // + 1: else g++ warns, though shapes without symbols read none
-
-  /// False if extents that must be equal are not, or one would be negative.
-  constexpr bool complete() {
-    bool ok = true;
-    repeat<P::symbols>([&]<int S>() { ok = derive<S>() && ok; });
-    repeat<P::symbols>([&]<int S>() { ok = ok && agrees<S>(); });
-    return ok;
-  }
-  /// The first requirement that is not met; without a name if none is known.
-  unmet_demand unmet() const {
-    unmet_demand first;
-    repeat<P::symbols>([&]<int S>() {
-      const auto here = static_cast<std::int64_t>(value[S]);
-      const bool fits = here >= 0 && (!item<S>.origin.is_value() || here <= largest_value) && agrees<S>();
-      if (first.by.empty() && !fits) first = {item<S>.by, item<S>.origin, here};
-    });
-    return first;
-  }
-
- private:
-  template <int S>
-  static constexpr symbols::item item = P::g.syms[static_cast<std::size_t>(S)];
-
-  template <int S>
-  constexpr bool derive() {
-    constexpr extent_origin o = item<S>.origin;
-    if constexpr (o.is_value()) return value[S] <= static_cast<std::size_t>(largest_value);
-    else if constexpr (o.rule == extent_rule::argument) return true;
-    else {
-      const std::int64_t r = derived_value(o, value);
-      value[S] = static_cast<std::size_t>(r);
-      return r >= 0;
-    }
-  }
-  template <int S>
-  constexpr bool agrees() const {
-    constexpr int r = oldest_symbol<P>(S), bound = P::g.syms[static_cast<std::size_t>(r)].bound;
-    if constexpr (bound >= 0) return value[S] == static_cast<std::size_t>(bound);
-    else if constexpr (r != S) return value[S] == value[r];
-    else return true;
-  }
-};
 
 namespace detail {
 
@@ -109,15 +49,12 @@ inline constexpr bool is_reported = [] {
   else return S == P::plan.bands[static_cast<std::size_t>(band)].first;
 }();
 
-/// Writes the extents of a shape where they are read: a copy of extents that were just written stalls.
-template <class P, int Shape>
-EBB_INLINE void write_extents(extent_list& to, const std::size_t* symbol) {
-  constexpr int rank = P::shape_at(Shape).rank;
-  to.rank = rank;
-  repeat<rank>([&]<int A>() EBB_LAMBDA {
-    constexpr int e = P::shape_at(Shape).e[A];
-    to.e[A] = extent_value(e, symbol);
-  });
+/// Writes the extents of a shape where they are read: a copy of extents that were just written stalls. The last argument is
+/// axes_of<P, Shape>{}.
+template <class P, int Shape, int... A>
+EBB_INLINE void write_extents(extent_list& to, [[maybe_unused]] const std::size_t* symbol, std::integer_sequence<int, A...>) {
+  to.rank = sizeof...(A);
+  ((to.e[A] = extent_value(std::integral_constant<int, P::shape_at(Shape).e[A]>::value, symbol)), ...);
 }
 
 /// Whether symbol s is the number of rows, in a program that runs on blocks of rows.
@@ -145,9 +82,13 @@ inline constexpr bool has_views = [] {
   return any;
 }();
 
-/// Step S of program P.
-template <class P, int S>
-EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position block) {
+/// The numbers of the operands of step S if they are few, so that their places and shapes are constants; else none.
+template <class P, int S, int Count = P::g.eq[static_cast<std::size_t>(P::plan.steps[static_cast<std::size_t>(S)].equation)].count>
+using few_operands = std::make_integer_sequence<int, Count <= 3 ? Count : 0>;
+
+/// Step S of program P. The last argument is few_operands<P, S>{}.
+template <class P, int S, int... J>
+EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position block, std::integer_sequence<int, J...>) {
   constexpr plan_step s = P::plan.steps[static_cast<std::size_t>(S)];
   constexpr equation e = P::g.eq[static_cast<std::size_t>(s.equation)];
   if constexpr (is_written_in_parts(s, *e.op)) return;
@@ -156,7 +97,12 @@ EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position b
     return P::g.eq[static_cast<std::size_t>(P::g.pool[static_cast<std::size_t>(e.first + j)])];
   };
   const void* in[static_cast<std::size_t>(e.count)];
-  each_turn<e.count>([&](int j) EBB_LAMBDA { in[j] = call.address(P::plan.joined[static_cast<std::size_t>(s.joined.first + j)]); });
+  constexpr bool is_few = sizeof...(J) == e.count;
+  constexpr const auto& joined = P::plan.joined;
+  constexpr auto first = static_cast<std::size_t>(s.joined.first);
+  if constexpr (is_few) ((in[J] = call.address(std::integral_constant<int, joined[first + J]>::value)), ...);
+  else
+    for (int j = 0; j < e.count; ++j) in[j] = call.address(joined[first + static_cast<std::size_t>(j)]);
   if constexpr (turns_rows<P, S>)
     if (copy_one_row<P, e.shape, e.op->result>(call.address(s.out), in[0], call.symbol)) return;
   if constexpr (constexpr int rows = has_views<P, S> ? 0 : rows_of_small_matrix<P, S>; rows > 0) {
@@ -166,7 +112,7 @@ EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position b
     if (batch_of<P, operand(0).shape>(call.symbol) == 1 && one(rows, columns, attr, in, call.address(s.out))) return;
   }
   extent_list shapes[static_cast<std::size_t>(e.count)];
-  if constexpr (e.count <= 3) repeat<e.count>([&]<int J>() EBB_LAMBDA { write_extents<P, operand(J).shape>(shapes[J], call.symbol); });
+  if constexpr (is_few) (write_extents<P, operand(J).shape>(shapes[J], call.symbol, axes_of<P, operand(J).shape>{}), ...);
   else
     for (int j = 0; j < e.count; ++j) shapes[j] = extents_at(P::shape_at(operand(j).shape), call.symbol);
   whole_call c;
@@ -175,9 +121,9 @@ EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position b
   c.count = e.count;
   c.in = in;
   c.shapes = shapes;
-  if constexpr (e.count > 1) c.index = operand(1).op->result;
+  if constexpr (e.count > 1) c.index = std::integral_constant<dtype, operand(1).op->result>::value;
   c.out = call.address(s.out);
-  write_extents<P, e.shape>(c.result, call.symbol);
+  write_extents<P, e.shape>(c.result, call.symbol, axes_of<P, e.shape>{});
   c.call = call.name;
   if constexpr (s.onto >= 0) c.onto = call.address(s.onto);
   if constexpr (e.op->what == kind::solve || e.op->what == kind::factor)
@@ -193,12 +139,12 @@ EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position b
     constexpr int arrays = count_of_strided(s);
     std::ptrdiff_t along[arrays][max_rank];
     const std::ptrdiff_t* strides[arrays] = {};
-    repeat<arrays>([&]<int J>() EBB_LAMBDA {
-      constexpr int b = strided_buffer(P::plan.joined, s, J);
+    repeat<arrays>([&]<int I>() EBB_LAMBDA {
+      constexpr int b = strided_buffer(joined, s, I);
       if constexpr (constexpr int number = P::plan.buffers[static_cast<std::size_t>(b)].view; number >= 0) {
         static constexpr plan_view view = P::plan.views[static_cast<std::size_t>(number)];
-        repeat<P::shape_at(e.shape).rank>([&]<int A>() EBB_LAMBDA { along[J][A] = view.along[A].value(call.symbol); });
-        strides[J] = along[J];
+        repeat<P::shape_at(e.shape).rank>([&]<int A>() EBB_LAMBDA { along[I][A] = view.along[A].value(call.symbol); });
+        strides[I] = along[I];
       }
     });
     if constexpr (s.what == kind::contract) sum_batch(c, s.summed, along[2], strides[2]);
@@ -214,10 +160,18 @@ EBB_INLINE void run_step(const nest_call& c, row_position block) {
   EBB_PROBE(probe here; if (is_reported<P, S>) probed_program::of<P>().begin_step(here, S, c.symbol);)
   if constexpr (band >= 0) {  // the first member is called for all
     if constexpr (S == P::plan.bands[static_cast<std::size_t>(band)].first) run_band<P, band>(c);
-  } else if constexpr (s.nest >= 0) nest_kernel<P, s.nest>::run(c);
+  } else if constexpr (s.nest >= 0) nest_kernel<P, s.nest>::run(c, typename nest_kernel<P, s.nest>::arguments{});
   else if constexpr (s.what == kind::loop) loop_step<P, S>::run(c);
-  else run_whole<P, S>(c, block);
+  else run_whole<P, S>(c, block, few_operands<P, S>{});
   if constexpr (has_checks<P>(S)) run_checks<P, S>(c.name, [&]<int B>() { return c.buffer[B]; }, c.symbol, block);
+}
+
+/// Runs the steps [First, End).
+template <class P, int First, int End, int... S>
+EBB_INLINE void run_steps_from(const nest_call& c, row_position block, std::integer_sequence<int, S...>) {
+  (run_step<P, First + S>(c, block), ...);
+  if constexpr (constexpr int next = First + most_in_fold; next < End)
+    run_steps_from<P, next, End>(c, block, numbers_of_fold<next, End>{});
 }
 
 template <class P>
@@ -225,7 +179,7 @@ EBB_INLINE void make_copies(void* const* results, void* const* buffer, const std
   repeat<P::plan.size.copies>([&]<int I>() EBB_LAMBDA {
     constexpr plan_copy copy = P::plan.copies[static_cast<std::size_t>(I)];
     constexpr plan_buffer from = P::plan.buffers[static_cast<std::size_t>(copy.buffer)];
-    if (const std::size_t bytes = bytes_of_shape<P, from.shape>(from.type, symbol))
+    if (const std::size_t bytes = bytes_of_shape<P, from.shape>(from.type, symbol, axes_of<P, from.shape>{}))
       std::memcpy(results[copy.result], buffer[copy.buffer], bytes);
   });
 }
@@ -235,8 +189,8 @@ void run_steps(void* const* arguments, void* const* results, const std::size_t* 
   void* buffer[P::plan.size.buffers + 1];
   find_buffers<P>(buffer, arguments, results, symbol, symbol, places);
   const nest_call c{buffer, symbol, call};
-  repeat<P::plan.size.steps>([&]<int S>() EBB_LAMBDA { run_step<P, S>(c, {}); });
-  make_copies<P>(results, buffer, symbol);
+  run_steps_from<P, 0, P::plan.size.steps>(c, {}, numbers_of_fold<0, P::plan.size.steps>{});
+  if constexpr (P::plan.size.copies > 0) make_copies<P>(results, buffer, symbol);
 }
 
 // See [note: blocks of rows].
@@ -281,7 +235,7 @@ class row_blocks {
     std::size_t bytes = 0;
     repeat<P::plan.size.places>([&]<int I>() {
       constexpr plan_place p = P::plan.places[static_cast<std::size_t>(I)];
-      if constexpr (p.rows == row_use::within) bytes += bytes_of_shape<P, p.shape>(p.type, symbol);
+      if constexpr (p.rows == row_use::within) bytes += bytes_of_shape<P, p.shape>(p.type, symbol, axes_of<P, p.shape>{});
     });
     bytes /= symbol[row_symbol];
     repeat<P::plan.size.buffers>([&]<int B>() {
@@ -305,7 +259,7 @@ class row_blocks {
     repeat<P::plan.size.blocks>([&]<int Run>() EBB_LAMBDA {
       constexpr int before = end_of_run(Run - 1);
       constexpr part steps = P::plan.blocks[static_cast<std::size_t>(Run)];
-      repeat<steps.first - before>([&]<int S>() EBB_LAMBDA { run_step<P, before + S>(once, {}); });
+      run_steps_from<P, before, steps.first>(once, {}, numbers_of_fold<before, steps.first>{});
       if (rows > most) std::copy_n(all, P::plan.size.buffers, buffer);  // a copy of addresses that were just written stalls
       for (std::size_t first = 0; first == 0 || first < rows; first += most) {
         if (first > 0 || Run > 0) take_rows(std::min(most, rows - first));
@@ -313,15 +267,16 @@ class row_blocks {
           repeat<P::plan.size.buffers>([&]<int B>() EBB_LAMBDA {
             if constexpr (moves<B>) buffer[B] = static_cast<char*>(all[B]) + first * row_bytes<B>(symbol);
           });
-          if constexpr (has_parts<P>) find_parts<P, true>(buffer, symbol, here.value);
+          find_parts<P, true, 0>(buffer, symbol, here.value, numbers_of_fold<0, parts_of<P, true>.count>{});
         }
         const nest_call block{rows > most ? buffer : all, here.value, call, first > 0};
-        repeat<steps.count>([&]<int S>() EBB_LAMBDA { run_step<P, steps.first + S>(block, {first, rows}); });
+        constexpr int end = steps.first + steps.count;
+        run_steps_from<P, steps.first, end>(block, {first, rows}, numbers_of_fold<steps.first, end>{});
       }
     });
     constexpr int after = end_of_run(P::plan.size.blocks - 1);
-    repeat<P::plan.size.steps - after>([&]<int S>() EBB_LAMBDA { run_step<P, after + S>(once, {}); });
-    make_copies<P>(results, all, symbol);
+    run_steps_from<P, after, P::plan.size.steps>(once, {}, numbers_of_fold<after, P::plan.size.steps>{});
+    if constexpr (P::plan.size.copies > 0) make_copies<P>(results, all, symbol);
   }
 };
 

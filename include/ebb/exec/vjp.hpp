@@ -104,7 +104,7 @@ class second_half {
       detail::first_graph(arguments_, seeds...)->casts.asked.ask(G::g.casts.in_pulls[0]);
       return detail::splice_program<G, R>(arguments_, saved_, seeds...);
     }
-    else if (std::is_constant_evaluated()) return detail::evaluate_program<G, V>(arguments_, saved_, seeds...);
+    else if (__builtin_is_constant_evaluated()) return detail::evaluate_program<G, V>(arguments_, saved_, seeds...);
     else {
       detail::refuse_mismatch<G, typename detail::traced_whole<G>::type>(Spec::name);
       return detail::call_program<executable<G>, V>(Spec::name, arguments_, saved_, seeds...);
@@ -180,11 +180,11 @@ struct halves_spec : transform_of<F> {
       using values = std::tuple<typename argument<Y>::value, typename argument<saved>::value>;
       using arguments = std::tuple<typename argument<A>::value...>;
       using half = second_half<Spec, backward, R, V, taken, arguments, typename argument<saved>::value>;
-      if (!std::is_constant_evaluated()) {
+      if (!__builtin_is_constant_evaluated()) {
         refuse_undeclared<traced<F, traced_type<A>...>, traced<F, traced_type<A>...>>(Spec::name);
         log_casts<traced<F, traced_type<A>...>, traced<F, traced_type<A>...>, backward>(Spec::name);
       }
-      values r = std::is_constant_evaluated() ? evaluate_program<forward, values>(a...)
+      values r = __builtin_is_constant_evaluated() ? evaluate_program<forward, values>(a...)
                                               : call_program<executable<forward>, values>(Spec::name, a...);
       return std::pair{std::get<0>(std::move(r)), half{arguments{owned_argument(a)...}, std::get<1>(std::move(r))}};
     }

@@ -83,7 +83,7 @@ class chain_link {
       if constexpr (e.source == nest_load::from::array && is_primary(e.buffer)) v.template at<e.to>() = through;
       else code::template load_one<I>(v, p, j, detail::whole_step{});
     });
-    if constexpr (code::n.computes.count > 0) code::template compute_piece<0>(v);
+    if constexpr (code::n.computes.count > 0) code::template compute_piece<0>(v, typename code::template piece<0>{});
     repeat<code::n.stores.count>([&]<int I>() EBB_PART_LAMBDA {
       constexpr nest_store e = code::template store_at<I>;
       if constexpr (is_result(e.buffer)) through = v.template at<e.from>();

@@ -6,6 +6,9 @@
 #include "lanes.hpp"
 #include "narrow.hpp"
 
+#include <bit>
+#include <utility>
+
 namespace ebb::inline EBB_ABI {
 
 // The order is that of [note: logical reduction tree]. A machine with L lanes keeps the 32 accumulators in 32 / L values; number u holds
@@ -26,17 +29,22 @@ EBB_INLINE lanes<T> lanes_from(lanes<T> x) {
 }
 
 /// Combines lane i with lane i + lane_count / 2, then with + lane_count / 4, ... + 1, by f(lanes<T>, lanes<T>) -> lanes<T>.
-template <int Shift = lane_count / 2, class T, class F>
-EBB_INLINE T fold_halves(lanes<T> x, F f) {
-  lanes<T> folded = f(x, lanes_from<Shift>(x));
-  if constexpr (Shift > 1) return fold_halves<Shift / 2>(folded, f);
-  else return folded[0];
+using halvings = std::make_integer_sequence<int, std::countr_zero(static_cast<unsigned>(lane_count))>;
+template <class T, class F, int... I>
+EBB_INLINE T fold_halves(lanes<T> x, F f, std::integer_sequence<int, I...>) {
+  ((x = f(x, lanes_from<(lane_count >> (I + 1))>(x))), ...);
+  return x[0];
+}
+template <class T, class F>
+EBB_INLINE T fold_halves(const lanes<T>& x, F f) {
+  return fold_halves(x, f, halvings{});
 }
 
 /// The last part of a reduction: Count values of lanes, by default all accumulators, into one element, in the order above.
 template <int Count = accumulators, class T, class F>
 EBB_INLINE T combine(const lanes<T>* acc, F f) {
-  if constexpr (Count == 1) return fold_halves(acc[0], f);
+  if constexpr (Count == 1) return fold_halves(acc[0], f, halvings{});
+  else if constexpr (Count == 2) return fold_halves(f(acc[0], acc[1]), f, halvings{});
   else
     return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
       const lanes<T> half[] = {f(acc[I], acc[I + Count / 2])...};

@@ -8,13 +8,28 @@
 #include "run_state.hpp"
 #include "scalar_nest.hpp"
 
+#include <cstddef>
+
 namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// For nests without a reduction along the last loops.
+struct no_accumulator {
+  template <int>
+  constexpr std::nullptr_t operator()() const {
+    return nullptr;
+  }
+};
+
+}  // namespace detail
 
 template <class P, int Number>
 class nest_kernel {
   using code = nest_step<P, Number>;
   using pointers = typename code::pointers;
   using extents = typename code::extents;
+  using loops = typename code::loops;
   using row_numbers = typename code::row_numbers;
   static constexpr nest n = code::n;
   static constexpr int inner = code::inner;
@@ -54,36 +69,39 @@ class nest_kernel {
   struct for_each_run;
   template <template <class> class State, int... R>
   struct for_each_run<State, std::integer_sequence<int, R...>> {
-    std::tuple<State<std::conditional_t<reduce_at<R>.run, reduced<R>, bool>>...> of;
+    record<State<std::conditional_t<reduce_at<R>.run, reduced<R>, bool>>...> of;
   };
-  using leaf = for_each_run<leaf_lanes, typename code::reduces>;
-  struct leaves : for_each_run<cascade, typename code::reduces> {
+  struct no_runs {};
+  struct run_leaves : for_each_run<cascade, typename code::reduces> {
     std::size_t index = 0, count = 0;  // elements of the current leaf so far; whole leaves
   };
+  using leaf = std::conditional_t<has_run, for_each_run<leaf_lanes, typename code::reduces>, no_runs>;
+  using leaves = std::conditional_t<has_run, run_leaves, no_runs>;
 
   // One type for each nest: if only one nest calls a function, g++ knows which registers it does not change.
   template <auto Function>
   struct own_combiner : combiner<Function> {};
   /// f<R>(merge) for each reduction along the last loops.
-  template <int First = 0>
   static EBB_PART void each_run(auto&& f) {
-    if constexpr (First < runs.count) each_run_from<First>(f, numbers_of_fold<First, runs.count>{});
+    if constexpr (runs.count == 1) f.template operator()<runs.number[0]>(own_combiner<reduce_at<runs.number[0]>.combine>{});
+    else each_run_from<0>(f, numbers_of_fold<0, runs.count>{});
   }
   template <int First, int... I>
   static EBB_PART void each_run_from(auto&& f, std::integer_sequence<int, I...>) {
     (f.template operator()<runs.number[First + I]>(own_combiner<reduce_at<runs.number[First + I]>.combine>{}), ...);
-    each_run<First + detail::most_in_fold>(f);
+    if constexpr (constexpr int next = First + detail::most_in_fold; next < runs.count)
+      each_run_from<next>(f, numbers_of_fold<next, runs.count>{});
   }
   static EBB_PART void begin_leaf(leaf& x, leaves& whole) {
     whole.index = 0;
-    each_run([&]<int R>(auto) EBB_PART_LAMBDA { std::get<R>(x.of).begin(identity<R>); });
+    each_run([&]<int R>(auto) EBB_PART_LAMBDA { member<R>(x.of).begin(identity<R>); });
   }
   static EBB_PART void begin_run(leaf& x, leaves& whole) {
     begin_leaf(x, whole);
     whole.count = 0;
   }
   static EBB_PART void end_leaf(const leaf& x, leaves& whole) {
-    each_run([&]<int R>(auto merge) EBB_PART_LAMBDA { std::get<R>(whole.of).add(std::get<R>(x.of), whole.count, merge); });
+    each_run([&]<int R>(auto merge) EBB_PART_LAMBDA { member<R>(whole.of).add(member<R>(x.of), whole.count, merge); });
     ++whole.count;
   }
   template <int R>
@@ -95,41 +113,46 @@ class nest_kernel {
   }
   static EBB_PART void end_run(const leaf& x, const leaves& whole, const pointers& p) {
     each_run([&]<int R>(auto merge) EBB_PART_LAMBDA {
-      const auto& last = std::get<R>(x.of);
+      const auto& last = member<R>(x.of);
       reduced<R>& to = *reinterpret_cast<reduced<R>*>(p.red[R]);
       if (whole.count > 0) [[unlikely]] {
-        to = combined<R>(std::get<R>(whole.of).total(last, whole.count, merge), merge);
+        to = combined<R>(member<R>(whole.of).total(last, whole.count, merge), merge);
       } else to = combined<R>(last, merge);
     });
   }
-  static EBB_PART void turn([[maybe_unused]] leaf& x) {
-    if constexpr (has_run) each_run([&]<int R>(auto) EBB_PART_LAMBDA { std::get<R>(x.of).turn(); });
+  static EBB_PART void turn(leaf& x) {
+    each_run([&]<int R>(auto) EBB_PART_LAMBDA { member<R>(x.of).turn(); });
   }
 
   /// One step whose elements begin at j; accumulator number u is next.
-  static EBB_PART void step(leaf& x, const pointers& p, const row_numbers& r, std::size_t j, [[maybe_unused]] std::size_t u, auto part) {
-    code::step(p, r, j, part, [&]<int R>() EBB_PART_LAMBDA -> lanes<reduced<R>>* {
-      if constexpr (reduce_at<R>.run) return std::get<R>(x.of).next(u);
-      else return nullptr;
-    });
-    turn(x);
+  static EBB_PART void step([[maybe_unused]] leaf& x, const pointers& p, const row_numbers& r, std::size_t j,
+                            [[maybe_unused]] std::size_t u, auto part) {
+    if constexpr (!has_run) code::step(p, r, j, part, detail::no_accumulator{}, typename code::pieces{});
+    else {
+      code::step(p, r, j, part, [&]<int R>() EBB_PART_LAMBDA -> lanes<reduced<R>>* {
+        if constexpr (reduce_at<R>.run) return member<R>(x.of).next(u);
+        else return nullptr;
+      }, typename code::pieces{});
+      turn(x);
+    }
   }
   /// All accumulators in turn, for nests that would wait for the latency of an addition.
   static EBB_PART void turns(leaf& x, const pointers& p, const row_numbers& r, std::size_t& j, std::ptrdiff_t& left) {
     const auto accumulator = [&]<int R>(std::size_t u) EBB_PART_LAMBDA -> lanes<reduced<R>>* {
-      if constexpr (reduce_at<R>.run) return &std::get<R>(x.of).rest[u];
+      if constexpr (reduce_at<R>.run) return &member<R>(x.of).rest[u];
       else return nullptr;
     };
     for (; left >= logical_lanes; left -= logical_lanes, j += logical_lanes)
       repeat<accumulators / 2>([&]<int U>() EBB_PART_LAMBDA {
         code::two_steps(p, r, j + 2 * U * lane_count, [&]<int R>() EBB_PART_LAMBDA { return accumulator.template operator()<R>(2 * U); },
-                        [&]<int R>() EBB_PART_LAMBDA { return accumulator.template operator()<R>(2 * U + 1); });
+                        [&]<int R>() EBB_PART_LAMBDA { return accumulator.template operator()<R>(2 * U + 1); }, typename code::pieces{});
       });
   }
 
   /// Elements [j, j + count) of a row. The first one belongs to logical lane `phase`: 0 unless a run joins rows.
   static EBB_PART void segment(leaf& x, const pointers& p, std::size_t j, std::size_t count, std::size_t phase) {
-    const row_numbers r = code::numbers_in_row(p, count);
+    row_numbers r;
+    if constexpr (code::has_row_numbers) code::find_numbers(r, p, count);
     auto left = static_cast<std::ptrdiff_t>(count);
     // Steps index their accumulators, which keeps these in memory. A row of whole turns needs no steps: its accumulators stay in registers.
     if constexpr (takes_turns && !joins_rows) turns(x, p, r, j, left);
@@ -139,7 +162,8 @@ class nest_kernel {
   static EBB_PART void steps(leaf& given, const pointers& p, const row_numbers& r, std::size_t j, std::ptrdiff_t left, std::size_t phase) {
     leaf x = given;  // a copy stays in registers; a referenced object may not
     [[maybe_unused]] std::size_t lane = phase % lane_count, u = phase / lane_count;
-    if (joins_rows && u != 0) turn(x);
+    if constexpr (joins_rows)
+      if (u != 0) turn(x);
     // The number of elements that are left may become negative: if a step took off only what it has, its minimum would be part of the
     // loop's chain, which costs two more cycles a step.
     while (left > 0) {
@@ -159,22 +183,22 @@ class nest_kernel {
       lane = 0;
       u = (u + 1) % accumulators;
     }
-    if (has_run && u != 0) turn(x);
+    if constexpr (has_run)
+      if (u != 0) turn(x);
     given = x;
   }
 
+  /// A row of a nest with runs: one of another nest is a segment.
   static EBB_PART void row(leaf& x, leaves& whole, const pointers& p, std::size_t count) {
-    if constexpr (!has_run) segment(x, p, 0, count, 0);
-    else
-      for (std::size_t j = 0;;) {
-        const std::size_t room = leaf_length - (joins_rows || n.banded ? whole.index : 0), c = count - j < room ? count - j : room;
-        segment(x, p, j, c, joins_rows ? whole.index % logical_lanes : 0);
-        j += c;
-        whole.index += c;
-        if (c < room) break;
-        end_leaf(x, whole);
-        begin_leaf(x, whole);
-      }
+    for (std::size_t j = 0;;) {
+      const std::size_t room = leaf_length - (joins_rows || n.banded ? whole.index : 0), c = count - j < room ? count - j : room;
+      segment(x, p, j, c, joins_rows ? whole.index % logical_lanes : 0);
+      j += c;
+      whole.index += c;
+      if (c < room) break;
+      end_leaf(x, whole);
+      begin_leaf(x, whole);
+    }
   }
 
   // [note: sums of rows]
@@ -199,7 +223,7 @@ class nest_kernel {
   struct kept_of;
   template <int... R>
   struct kept_of<std::integer_sequence<int, R...>> {
-    std::tuple<kept_lanes<reduced<R>>...> of;
+    record<kept_lanes<reduced<R>>...> of;
   };
   /// Columns [j, j + kept_columns) of `count` rows.
   static EBB_PART void add_columns(pointers p, const extents& e, std::size_t j, std::size_t count) {
@@ -207,15 +231,15 @@ class nest_kernel {
     const auto each = [&](auto&& f) EBB_PART_LAMBDA {
       repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
         repeat<kept_steps>([&]<int U>() EBB_PART_LAMBDA {
-          f(std::get<R>(kept.of).of[U], reinterpret_cast<reduced<R>*>(p.red[R]) + j + U * lane_count);
+          f(member<R>(kept.of).of[U], reinterpret_cast<reduced<R>*>(p.red[R]) + j + U * lane_count);
         });
       });
     };
     each([]<class T>(lanes<T>& x, T* at) EBB_PART_LAMBDA { x = lanes<T>::load(at); });
     for (std::size_t i = 0; i < count; ++i) {
       repeat<kept_steps / 2>([&]<int U>() EBB_PART_LAMBDA {
-        code::two_steps(p, {}, j + 2 * U * lane_count, [&]<int R>() EBB_PART_LAMBDA { return &std::get<R>(kept.of).of[2 * U]; },
-                        [&]<int R>() EBB_PART_LAMBDA { return &std::get<R>(kept.of).of[2 * U + 1]; });
+        code::two_steps(p, {}, j + 2 * U * lane_count, [&]<int R>() EBB_PART_LAMBDA { return &member<R>(kept.of).of[2 * U]; },
+                        [&]<int R>() EBB_PART_LAMBDA { return &member<R>(kept.of).of[2 * U + 1]; }, typename code::pieces{});
       });
       p.template advance<inner - 1>(e);
     }
@@ -236,8 +260,8 @@ class nest_kernel {
 
   /// Fills the rows that the reductions beginning at loop L add to.
   template <int L>
-  static EBB_PART void begin_rows([[maybe_unused]] const pointers& p, [[maybe_unused]] const extents& e, [[maybe_unused]] auto continues) {
-    if constexpr (has_rows) repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
+  static EBB_PART void begin_rows(const pointers& p, const extents& e, [[maybe_unused]] auto continues) {
+    repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
       if constexpr (!reduce_at<R>.run && reduce_at<R>.first == L) {
         if constexpr (reduce_at<R>.continues)
           if (continues) return;
@@ -250,9 +274,10 @@ class nest_kernel {
   }
   template <int L>
   static EBB_PART void walk(leaf& x, leaves& whole, const pointers& given, const extents& e, auto continues) {
-    begin_rows<L>(given, e, continues);
+    if constexpr (has_rows) begin_rows<L>(given, e, continues);
     if constexpr (has_run && L == n.run_from) begin_run(x, whole);
-    if constexpr (L == inner) row(x, whole, given, e.template at<L>());
+    if constexpr (L == inner && has_run) row(x, whole, given, e.template at<L>());
+    else if constexpr (L == inner) segment(x, given, 0, e.template at<L>(), 0);
     else if constexpr (keeps_sums && L == inner - 1) add_rows(x, given, e);
     else {
       pointers p = given;
@@ -272,12 +297,12 @@ class nest_kernel {
   }();
   static constexpr std::size_t exact_count = std::size_t{1} << 24;  // in float, and so in all wider types
   static EBB_INLINE bool count(const nest_call& c) {
-    const extents e(c.symbol);
+    const extents e(c.symbol, loops{});
     std::size_t elements = 1;
     repeat<n.loops>([&]<int L>() EBB_LAMBDA { elements *= e.template at<L>(); });
     if (elements == 0 || elements > exact_count) return false;
     repeat<n.reduces.count>([&]<int R>() EBB_LAMBDA {
-      *static_cast<reduced<R>*>(c.at<reduce_at<R>.buffer>()) = static_cast<reduced<R>>(elements);
+      *static_cast<reduced<R>*>(c.buffer[reduce_at<R>.buffer]) = static_cast<reduced<R>>(elements);
     });
     return true;
   }
@@ -286,19 +311,13 @@ class nest_kernel {
   // The addresses of few arrays are passed as arguments. In a table that was just written, they would delay the first loads of a nest, and
   // so a short call as a whole.
   static constexpr int most_in_registers = code::buffer_list::room - 1;
-  struct few {
-    void* of[code::used_buffers.count + 1];
-
-    template <int B>
-    EBB_PART void* at() const {
-      constexpr int place = code::used_buffers.place_of(B);
-      return of[place];
-    }
+  struct few : address_list<code::used_buffers.count + 1> {
+    static constexpr int place_of(int b) { return code::used_buffers.place_of(b); }
   };
   // These are separate functions: if g++ 12 sees the caller's short array, it warns of whole steps that are never taken.
   template <class... Buffer>
   [[gnu::noinline]] EBB_FLATTEN static void run_from_registers(const std::size_t* symbol, Buffer*... buffer) {
-    run_nest(few{{buffer...}}, symbol, std::false_type{});
+    run_nest(few{{{buffer...}}}, symbol, std::false_type{});
   }
   [[gnu::noinline]] EBB_FLATTEN static void run_from_table(const nest_call& c) {
     if constexpr (any_continues) run_nest(c, c.symbol, c.continues);
@@ -309,8 +328,8 @@ class nest_kernel {
     else {
       leaf x;
       leaves whole;
-      const extents e(symbol);
-      walk<0>(x, whole, pointers(buffers, e), e, goes_on);
+      const extents e(symbol, loops{});
+      walk<0>(x, whole, pointers(buffers, &e), e, goes_on);
     }
   }
   static constexpr bool any_continues = [] {
@@ -320,33 +339,34 @@ class nest_kernel {
   }();
 
  public:
-  static EBB_INLINE void run(const nest_call& c) {
+  /// The numbers of the buffers that it uses, in their list.
+  using arguments = std::make_integer_sequence<int, code::used_buffers.count>;
+  template <int... I>
+  static EBB_INLINE void run(const nest_call& c, std::integer_sequence<int, I...>) {
     if constexpr (only_counts)
       if (count(c)) return;
     if constexpr (any_continues || code::used_buffers.count > most_in_registers) run_from_table(c);
-    else
-      [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
-        run_from_registers(c.symbol, c.at<code::used_buffers.number[I]>()...);
-      }(std::make_integer_sequence<int, code::used_buffers.count>{});
+    else run_from_registers(c.symbol, c.address(std::integral_constant<int, code::used_buffers.number[I]>::value)...);
   }
 
   /// The state of a banded nest between two bands.
   struct progress {
     leaf x;
     leaves whole;
-    progress() {}  // nothing, see cascade
   };
   /// Indices [first, first + count) of its only loop; first is a multiple of the logical lanes.
-  [[gnu::noinline]] EBB_FLATTEN static void run_rows(const nest_call& c, progress& s, std::size_t first, std::size_t count, bool last) {
+  [[gnu::noinline]] EBB_FLATTEN static void run_rows(const nest_call& c, progress& s, std::size_t first, std::size_t count,
+                                                    [[maybe_unused]] bool last) {
     static_assert(n.loops == 1);
-    const extents e(c.symbol);
-    pointers p(c, e);
+    const extents e(c.symbol, loops{});
+    pointers p(c, &e);
     p.template advance<0>(e, first);
     leaf x;
-    if (first == 0) begin_run(x, s.whole);
-    else if constexpr (has_run) x = s.x;
-    row(x, s.whole, p, count);
-    if constexpr (has_run) {
+    if constexpr (!has_run) segment(x, p, 0, count, 0);
+    else {
+      if (first == 0) begin_run(x, s.whole);
+      else x = s.x;
+      row(x, s.whole, p, count);
       if (last) end_run(x, s.whole, p);
       else s.x = x;
     }

@@ -20,6 +20,7 @@ struct nest_call {
   const char* name = "ebb";             // of the call, for errors
   bool continues = false;               // it runs a block of rows that is not the first, see [note: blocks of rows]
 
+  static constexpr int place_of(int b) { return b; }
   /// The address of buffer b, read by an instruction of its own: g++ joins reads of neighbouring places, and one that covers several
   /// stores waits until these have reached the cache.
   EBB_INLINE void* address(int b) const {
@@ -27,8 +28,14 @@ struct nest_call {
     asm("" : "+r"(p));
     return p;
   }
-  template <int B>
-  EBB_INLINE void* at() const { return address(B); }
+};
+
+/// The addresses of the buffers that a kernel uses: that of buffer b is number place_of(b), see the kernel.
+template <int Count>
+struct address_list {
+  void* of[Count];
+
+  EBB_PART void* address(int place) const { return of[place]; }
 };
 
 template <class P, int Number>
@@ -62,6 +69,7 @@ struct nest_places {
   // zeros at the beginning.
   using locals =
       detail::local_slots<n.slots[0], n.slots[1], n.slots[2], n.slots[3], n.slots[4], n.slots[5], n.slots[6]>;
+  using loops = std::make_integer_sequence<int, n.loops>;
   using reduces = std::make_integer_sequence<int, n.reduces.count>;
 
   // A function with a fold over loads, reductions or stores is one instantiation. `repeat` would be one for each of them, in each nest of a
@@ -142,20 +150,20 @@ struct nest_places {
     std::size_t of[n.loops];
     std::ptrdiff_t apart[has_unknown ? n.loads.count + n.stores.count : 1][n.loops];  // elements_apart of loads and stores, if unknown
 
-    explicit extents(const std::size_t* symbol) : extents(symbol, std::make_integer_sequence<int, n.loops>{}) {
+    /// The last argument is loops{}.
+    template <int... L>
+    EBB_PART extents(const std::size_t* symbol, std::integer_sequence<int, L...>)
+        : of{extent<L>(symbol, std::make_integer_sequence<int, n.axis[L + 1] - n.axis[L]>{})...} {
       if constexpr (has_unknown) {
         repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA { find_apart<load_at<I>.view, I>(symbol); });
         repeat<n.stores.count>([&]<int I>() EBB_PART_LAMBDA { find_apart<store_at<I>.view, n.loads.count + I>(symbol); });
       }
       if constexpr (any_zeros) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
-        repeat<n.loops>([&]<int L>() EBB_PART_LAMBDA {
-          if constexpr (constexpr placed_rows rows = placed<I, L>; rows.some) this->placed_count[I][L] = extent_value(rows.count, symbol);
+        repeat<n.loops>([&]<int K>() EBB_PART_LAMBDA {
+          if constexpr (constexpr placed_rows rows = placed<I, K>; rows.some) this->placed_count[I][K] = extent_value(rows.count, symbol);
         });
       });
     }
-    template <int... L>
-    EBB_PART extents(const std::size_t* symbol, std::integer_sequence<int, L...>)
-        : of{extent<L>(symbol, std::make_integer_sequence<int, n.axis[L + 1] - n.axis[L]>{})...} {}
     template <int L, int... A>
     static EBB_PART std::size_t extent([[maybe_unused]] const std::size_t* symbol, std::integer_sequence<int, A...>) {
       return (std::size_t{1} * ... * extent_value(std::integral_constant<int, P::shape_at(n.shape).e[n.axis[L] + A]>::value, symbol));
@@ -236,14 +244,14 @@ struct nest_places {
     std::size_t index[n.loops] = {};
     std::ptrdiff_t distance[has_unknown ? n.loads.count + 1 : 1];  // between lanes, in elements, if only the call knows it
 
-    /// `buffers` has the address of buffer B: at<B>().
-    explicit EBB_PART pointers(const auto& buffers) { find<0>(buffers, loads_from<0>{}, reduces_from<0>{}, stores_from<0>{}); }
-    EBB_PART pointers(const auto& buffers, const extents& e) : pointers(buffers) {
-      repeat<has_unknown ? n.loads.count : 0>([&]<int I>() EBB_PART_LAMBDA {
+    /// The address of buffer b is buffers.address(place), where the place is buffers.place_of(b). `e`: null if all of the loops is known.
+    explicit EBB_PART pointers(const auto& buffers, [[maybe_unused]] const extents* e = nullptr) {
+      find<0>(buffers, loads_from<0>{}, reduces_from<0>{}, stores_from<0>{});
+      if constexpr (has_unknown) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
         if constexpr (constexpr int view = load_at<I>.view; view >= 0)
-          if constexpr (!is_known_apart<view, inner>) distance[I] = e.apart[I][inner];
+          if constexpr (!is_known_apart<view, inner>) distance[I] = e->apart[I][inner];
       });
-      if constexpr (any_zeros) static_cast<placed_counts&>(*this) = e;
+      if constexpr (any_zeros) static_cast<placed_counts&>(*this) = *e;
     }
     /// Advances loop L by `count` indices.
     template <int L>
@@ -253,12 +261,16 @@ struct nest_places {
     }
 
    private:
-    template <int First, int... I, int... R, int... S>
-    EBB_PART void find(const auto& buffers, std::integer_sequence<int, I...>, std::integer_sequence<int, R...>,
+    template <int First, class Buffers, int... I, int... R, int... S>
+    EBB_PART void find(const Buffers& buffers, std::integer_sequence<int, I...>, std::integer_sequence<int, R...>,
                        std::integer_sequence<int, S...>) {
-      ((in[First + I] = static_cast<const char*>(buffers.template at<buffer_of_load(First + I)>())), ...);
-      ((red[First + R] = static_cast<char*>(buffers.template at<reduce_at<First + R>.buffer>())), ...);
-      ((out[First + S] = static_cast<char*>(buffers.template at<store_at<First + S>.buffer>())), ...);
+      using std::integral_constant;
+      ((in[First + I] = static_cast<const char*>(
+            buffers.address(integral_constant<int, Buffers::place_of(buffer_of_load(First + I))>::value))), ...);
+      ((red[First + R] = static_cast<char*>(
+            buffers.address(integral_constant<int, Buffers::place_of(reduce_at<First + R>.buffer)>::value))), ...);
+      ((out[First + S] = static_cast<char*>(
+            buffers.address(integral_constant<int, Buffers::place_of(store_at<First + S>.buffer)>::value))), ...);
       if constexpr (constexpr int next = First + detail::most_in_fold; is_more(next))
         find<next>(buffers, loads_from<next>{}, reduces_from<next>{}, stores_from<next>{});
     }

@@ -8,16 +8,27 @@
 // same code and differ in how they load and store, see part.hpp: a second copy of the body would double compile time.
 #pragma once
 
+#include "../base/record.hpp"
 #include "../base/repeat.hpp"
 #include "../num/quotient.hpp"
 #include "nest_places.hpp"
 
+#include <algorithm>
 #include <bit>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
 namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// Calls the function of an op on values that lie a, b, c bytes after v.
+template <auto Function>
+EBB_PART void apply(char* v, std::size_t a, std::size_t b, std::size_t c, std::size_t to) {
+  Function(v + a, v + b, v + c, v + to);
+}
+
+}  // namespace detail
 
 template <class P, int Number>
 struct nest_step : nest_places<P, Number> {
@@ -124,39 +135,40 @@ struct nest_step : nest_places<P, Number> {
   struct row_numbers_of;
   template <int... I>
   struct row_numbers_of<std::integer_sequence<int, I...>> {
-    std::tuple<std::conditional_t<(load_at<I>.reciprocal.number >= 0), lane::negative_reciprocal<lanes<loaded<I>>>, bool>...> of;
-    std::tuple<std::conditional_t<is_kept<I>, loaded<I>, bool>...> kept;
+    record<std::conditional_t<(load_at<I>.reciprocal.number >= 0), lane::negative_reciprocal<lanes<loaded<I>>>, bool>...> of;
+    record<std::conditional_t<is_kept<I>, loaded<I>, bool>...> kept;
   };
-  using row_numbers = row_numbers_of<std::make_integer_sequence<int, n.loads.count>>;
   static constexpr bool has_reciprocals = [] {
     for (int i = 0; i < n.loads.count; ++i)
       if (P::plan.loads[static_cast<std::size_t>(n.loads.first + i)].reciprocal.number >= 0) return true;
     return false;
   }();
-  static EBB_PART row_numbers numbers_in_row([[maybe_unused]] const pointers& p, [[maybe_unused]] std::size_t count) {
-    row_numbers r;
+  struct no_numbers {};
+  static constexpr bool has_row_numbers = keeps_repeated || has_reciprocals;
+  using row_numbers = std::conditional_t<has_row_numbers, row_numbers_of<std::make_integer_sequence<int, n.loads.count>>, no_numbers>;
+  /// Finds the numbers of a row of `count` elements, if there are such numbers.
+  static EBB_PART void find_numbers(row_numbers& r, const pointers& p, [[maybe_unused]] std::size_t count) {
     if constexpr (keeps_repeated) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
-      if constexpr (is_kept<I>) std::get<I>(r.kept) = *reinterpret_cast<const loaded<I>*>(p.in[I]);
+      if constexpr (is_kept<I>) member<I>(r.kept) = *reinterpret_cast<const loaded<I>*>(p.in[I]);
     });
     if constexpr (has_reciprocals) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
       if constexpr (constexpr nest_load e = load_at<I>; e.reciprocal.number >= 0) {
         using T = loaded<I>;
         const T y = e.source == nest_load::from::literal ? from_cell<T>(e.bits) : *reinterpret_cast<const T*>(p.in[I]);
         const auto x = lane::negative_reciprocal_of(count < least_row ? T(0) : y);
-        std::get<I>(r.of) = {lanes<T>::all(x.high), lanes<T>::all(x.low)};
+        member<I>(r.of) = {lanes<T>::all(x.high), lanes<T>::all(x.low)};
       }
     });
-    return r;
   }
-  static EBB_PART void take([[maybe_unused]] locals& v, [[maybe_unused]] const row_numbers& r) {
+  static EBB_PART void take(locals& v, const row_numbers& r) {
     if constexpr (keeps_repeated) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
-      if constexpr (is_kept<I>) v.template at<load_at<I>.to>() = lanes<loaded<I>>::all(std::get<I>(r.kept));
+      if constexpr (is_kept<I>) v.template at<load_at<I>.to>() = lanes<loaded<I>>::all(member<I>(r.kept));
     });
     if constexpr (has_reciprocals) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
       if constexpr (constexpr slot high = load_at<I>.reciprocal; high.number >= 0) {
         constexpr slot low{high.type, high.number + 1};
-        v.template at<high>() = std::get<I>(r.of).high;
-        v.template at<low>() = std::get<I>(r.of).low;
+        v.template at<high>() = member<I>(r.of).high;
+        v.template at<low>() = member<I>(r.of).low;
       }
     });
   }
@@ -182,26 +194,21 @@ struct nest_step : nest_places<P, Number> {
     }
     return r;
   }();
-  template <auto Function>
-  static EBB_PART void apply(char* v, std::size_t a, std::size_t b, std::size_t c, std::size_t to) {
-    Function(v + a, v + b, v + c, v + to);
-  }
-  template <bool Reciprocals, int First, int... I>
-  static EBB_PART void compute_some(char* v, std::integer_sequence<int, I...>) {
-    constexpr const auto& c = code<Reciprocals>;
-    (apply<c.at[First + I].function>(v, c.at[First + I].in[0], c.at[First + I].in[1], c.at[First + I].in[2], c.at[First + I].to), ...);
-  }
   // [note: computed in pieces]
   // clang stops at folds of more than 250 items. g++ optimizes each function before it inlines it: there, referenced values are
   // memory, and the time to analyse memory grows with the square of its size. So pieces are short, and the function that joins them owns
   // the values.
   static constexpr int piece_length = 64;
   using pieces = std::make_integer_sequence<int, (n.computes.count + piece_length - 1) / piece_length>;
-  template <int Piece, bool Reciprocals = false>
-  static EBB_PART void compute_piece(locals& v) {
-    constexpr int first = Piece * piece_length, rest = n.computes.count - first;
-    using each = std::make_integer_sequence<int, rest < piece_length ? rest : piece_length>;
-    compute_some<Reciprocals, first>(reinterpret_cast<char*>(&v), each{});
+  template <int Piece>
+  using piece = std::make_integer_sequence<int, std::min(n.computes.count - Piece * piece_length, piece_length)>;
+  template <int Piece, bool Reciprocals = false, int... I>
+  static EBB_PART void compute_piece(locals& values, std::integer_sequence<int, I...>) {
+    constexpr const auto& c = code<Reciprocals>;
+    constexpr int first = Piece * piece_length;
+    char* const v = reinterpret_cast<char*>(&values);
+    (detail::apply<c.at[first + I].function>(v, c.at[first + I].in[0], c.at[first + I].in[1], c.at[first + I].in[2],
+                                             c.at[first + I].to), ...);
   }
   // [note: extrema without NaN]
   // A maximum that passes on NaNs takes three instructions: the larger one, a comparison, a choice. Without a NaN among the elements the
@@ -276,6 +283,7 @@ struct nest_step : nest_places<P, Number> {
   }
 
   /// The loads of a step in a row, whose kept numbers `take` gives. Others call load_one for all loads.
+  static constexpr bool loads_each = !keeps_repeated && P::plan.size.columns == 0;
   template <int I>
   static EBB_PART void load_in_row(locals& v, const pointers& p, std::size_t j, auto part) {
     constexpr int leader = places::template columns_at<I>.leader();
@@ -307,7 +315,8 @@ struct nest_step : nest_places<P, Number> {
   template <int First, int... I>
   static EBB_PART void load_from([[maybe_unused]] locals& v, const pointers& p, std::size_t j, auto part,
                                  std::integer_sequence<int, I...>) {
-    (load_in_row<First + I>(v, p, j, part), ...);
+    if constexpr (loads_each) (load_one<First + I>(v, p, j, part), ...);
+    else (load_in_row<First + I>(v, p, j, part), ...);
     if constexpr (constexpr int next = First + detail::most_in_fold; next < n.loads.count)
       load_from<next>(v, p, j, part, typename places::template loads_from<next>{});
   }
@@ -323,67 +332,53 @@ struct nest_step : nest_places<P, Number> {
     if constexpr (constexpr int next = First + detail::most_in_fold; next < n.reduces.count)
       reduce_from<next, Ordered>(v, p, j, part, rest, typename places::template reduces_from<next>{});
   }
-  static EBB_PART void load([[maybe_unused]] locals& v, [[maybe_unused]] const pointers& p, [[maybe_unused]] std::size_t j,
-                            [[maybe_unused]] auto part) {
-    if constexpr (n.loads.count > 0) load_from<0>(v, p, j, part, typename places::template loads_from<0>{});
-  }
-  static EBB_PART void store([[maybe_unused]] locals& v, [[maybe_unused]] const pointers& p, [[maybe_unused]] std::size_t j,
-                             [[maybe_unused]] auto part) {
-    if constexpr (n.stores.count > 0) store_from<0>(v, p, j, part, typename places::template stores_from<0>{});
-  }
-  template <bool Ordered = false>
-  static EBB_PART void reduce([[maybe_unused]] locals& v, [[maybe_unused]] const pointers& p, [[maybe_unused]] std::size_t j,
-                              [[maybe_unused]] auto part, [[maybe_unused]] auto&& rest) {
-    if constexpr (n.reduces.count > 0) reduce_from<0, Ordered>(v, p, j, part, rest, typename places::template reduces_from<0>{});
-  }
+  using all_loads = typename places::template loads_from<0>;
+  using all_stores = typename places::template stores_from<0>;
+  using all_reduces = typename places::template reduces_from<0>;
   static EBB_PART void reduce_asking(locals& v, const pointers& p, std::size_t j, auto&& rest) {
-    if (any_nan<1>(v, v)) [[unlikely]] reduce(v, p, j, detail::whole_step{}, rest);
-    else reduce<true>(v, p, j, detail::whole_step{}, rest);
+    if (any_nan<1>(v, v)) [[unlikely]] reduce_from<0, false>(v, p, j, detail::whole_step{}, rest, all_reduces{});
+    else reduce_from<0, true>(v, p, j, detail::whole_step{}, rest, all_reduces{});
   }
+  /// One step of lanes: the elements from j on that `part` selects. `rest(I)` is the accumulator of reduction I. The last argument is
+  /// pieces{}.
   template <int... Piece>
-  static EBB_PART void step(std::integer_sequence<int, Piece...>, const pointers& p, const row_numbers& r, std::size_t j, auto part,
-                            auto&& rest) {
+  static EBB_PART void step(const pointers& p, [[maybe_unused]] const row_numbers& r, std::size_t j, auto part,
+                            [[maybe_unused]] auto&& rest, std::integer_sequence<int, Piece...>) {
     locals v;
-    load(v, p, j, part);
-    take(v, r);
-    (compute_piece<Piece, has_reciprocals>(v), ...);
-    store(v, p, j, part);
-    reduce(v, p, j, part, rest);
+    load_from<0>(v, p, j, part, all_loads{});
+    if constexpr (has_row_numbers) take(v, r);
+    (compute_piece<Piece, has_reciprocals>(v, piece<Piece>{}), ...);
+    if constexpr (n.stores.count > 0) store_from<0>(v, p, j, part, all_stores{});
+    if constexpr (n.reduces.count > 0) reduce_from<0, false>(v, p, j, part, rest, all_reduces{});
   }
+  /// Two steps at once: the second one's loads need not wait for the first one's stores.
   template <int... Piece>
-  static EBB_PART void two_steps(std::integer_sequence<int, Piece...>, const pointers& p, const row_numbers& r, std::size_t j, auto&& first,
-                                 auto&& second) {
+  static EBB_PART void two_steps(const pointers& p, [[maybe_unused]] const row_numbers& r, std::size_t j, auto&& first, auto&& second,
+                                 std::integer_sequence<int, Piece...>) {
     locals v, w;
-    load(v, p, j, detail::whole_step{});
-    take(v, r);
-    (compute_piece<Piece, has_reciprocals>(v), ...);
-    load(w, p, j + lane_count, detail::whole_step{});
-    take(w, r);
-    (compute_piece<Piece, has_reciprocals>(w), ...);
     constexpr detail::whole_step whole;
-    store(v, p, j, whole);
-    store(w, p, j + lane_count, whole);
+    load_from<0>(v, p, j, whole, all_loads{});
+    if constexpr (has_row_numbers) take(v, r);
+    (compute_piece<Piece, has_reciprocals>(v, piece<Piece>{}), ...);
+    load_from<0>(w, p, j + lane_count, whole, all_loads{});
+    if constexpr (has_row_numbers) take(w, r);
+    (compute_piece<Piece, has_reciprocals>(w, piece<Piece>{}), ...);
+    if constexpr (n.stores.count > 0) {
+      store_from<0>(v, p, j, whole, all_stores{});
+      store_from<0>(w, p, j + lane_count, whole, all_stores{});
+    }
     if constexpr (has_wide_ordered) {
       reduce_asking(v, p, j, first);
       reduce_asking(w, p, j + lane_count, second);
     } else {
       if constexpr (has_ordered)
         if (!any_nan<2>(v, w)) [[likely]] {
-          reduce<true>(v, p, j, whole, first);
-          return reduce<true>(w, p, j + lane_count, whole, second);
+          reduce_from<0, true>(v, p, j, whole, first, all_reduces{});
+          return reduce_from<0, true>(w, p, j + lane_count, whole, second, all_reduces{});
         }
-      reduce(v, p, j, whole, first);
-      reduce(w, p, j + lane_count, whole, second);
+      reduce_from<0, false>(v, p, j, whole, first, all_reduces{});
+      reduce_from<0, false>(w, p, j + lane_count, whole, second, all_reduces{});
     }
-  }
-
-  /// One step of lanes: the elements from j on that `part` selects. `rest(I)` is the accumulator of reduction I.
-  static EBB_PART void step(const pointers& p, const row_numbers& r, std::size_t j, auto part, auto&& rest) {
-    step(pieces{}, p, r, j, part, rest);
-  }
-  /// Two steps at once: the second one's loads need not wait for the first one's stores.
-  static EBB_PART void two_steps(const pointers& p, const row_numbers& r, std::size_t j, auto&& first, auto&& second) {
-    two_steps(pieces{}, p, r, j, first, second);
   }
 };
 

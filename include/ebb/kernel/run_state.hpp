@@ -34,7 +34,6 @@ struct leaf_lanes {
 template <class T>
 struct cascade {
   lanes<T> digit[cascade_depth][accumulators];
-  cascade() {}  // leaves digits uninitialized: a tuple would write zeros
 
   /// Adds a leaf: it becomes a digit, merged with all digits that are carried over.
   [[gnu::noinline]] void add(leaf_lanes<T> leaf, std::size_t leaves, auto merge) {

@@ -160,7 +160,7 @@ struct bidiagonal {
   }
   /// to: the transpose of rows x n.
   constexpr void turn(T* to, const T* from, std::ptrdiff_t rows) const {
-    if (!std::is_constant_evaluated()) return kernel::elimination::turn(to, rows, from, n, rows, n);
+    if (!__builtin_is_constant_evaluated()) return kernel::elimination::turn(to, rows, from, n, rows, n);
     for (std::ptrdiff_t i = 0; i < rows; ++i)
       for (std::ptrdiff_t j = 0; j < n; ++j) to[j * rows + i] = from[i * n + j];
   }

@@ -20,7 +20,7 @@ struct bisection {
   /// Calls f<V, Groups>(k) until each of n values has been in a group; k is the number of the first one.
   static constexpr void each_groups(std::ptrdiff_t n, auto&& f) {
     std::ptrdiff_t k = 0;
-    if (!std::is_constant_evaluated()) {
+    if (!__builtin_is_constant_evaluated()) {
       constexpr std::ptrdiff_t size = lane_count;
       if constexpr (target_has::registers == 32)
         for (; k + 2 * size < n; k += 4 * size) f.template operator()<lanes<T>, 4>(k);

@@ -74,7 +74,7 @@ namespace ebb::inline EBB_ABI::detail {
 /// is neither x nor y. Tiles of sums stay in registers, unless y is transposed: its rows are not together then.
 template <class T>
 constexpr void multiply_squares(std::ptrdiff_t n, const T* x, bool x_turned, const T* y, bool y_turned, T* to) {
-  if (!std::is_constant_evaluated() && !y_turned && n >= lane_count) {
+  if (!__builtin_is_constant_evaluated() && !y_turned && n >= lane_count) {
     constexpr auto width = static_cast<std::ptrdiff_t>(kernel::tile::width<T>);
     for (std::ptrdiff_t j = 0; j < n; j += width)
       kernel::tile::block(n, n, kernel::tile::operand(x, n, x_turned), y + j, n, to + j, n, std::min(width, n - j), false);

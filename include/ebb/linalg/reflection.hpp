@@ -42,12 +42,12 @@ struct reflection {
 
   static constexpr void scale(std::ptrdiff_t n, T* x, T by) {
     std::ptrdiff_t i = 0;
-    if (!std::is_constant_evaluated())
+    if (!__builtin_is_constant_evaluated())
       for (; i + count <= n; i += count) simd::store(x + i, simd::load(x + i) * simd::all(by));
     for (; i < n; ++i) x[i] = x[i] * by;
   }
   static constexpr T dot(std::ptrdiff_t n, const T* x, const T* y) {
-    if (!std::is_constant_evaluated()) return kernel::tile::dot(n, x, 1, y, 1);
+    if (!__builtin_is_constant_evaluated()) return kernel::tile::dot(n, x, 1, y, 1);
     T sums[logical_lanes]{};
     for (std::ptrdiff_t i = 0; i < n; ++i) sums[i % logical_lanes] = lane::fma(x[i], y[i], sums[i % logical_lanes]);
     for (int half = logical_lanes / 2; half > 0; half /= 2)
@@ -56,12 +56,12 @@ struct reflection {
   }
   /// to[i]: row i of the m x n matrix a, times x.
   static constexpr void times(std::ptrdiff_t m, std::ptrdiff_t n, const T* a, std::ptrdiff_t row, const T* x, T* to) {
-    if (!std::is_constant_evaluated()) return kernel::tile::multiply_in_lanes(m, n, kernel::matrix<T>{a, row, 1}, x, 1, to, 1);
+    if (!__builtin_is_constant_evaluated()) return kernel::tile::multiply_in_lanes(m, n, kernel::matrix<T>{a, row, 1}, x, 1, to, 1);
     for (std::ptrdiff_t i = 0; i < m; ++i) to[i] = dot(n, a + i * row, x);
   }
   /// to: the sum of all rows i of a, times x[i].
   static constexpr void add_rows(std::ptrdiff_t m, std::ptrdiff_t n, const T* x, const T* a, std::ptrdiff_t row, T* to) {
-    if (!std::is_constant_evaluated()) return kernel::tile::strip<1>(m, kernel::matrix<T>{x, 0, 1}, a, row, to, n, n, {});
+    if (!__builtin_is_constant_evaluated()) return kernel::tile::strip<1>(m, kernel::matrix<T>{x, 0, 1}, a, row, to, n, n, {});
     for (std::ptrdiff_t j = 0; j < n; ++j) to[j] = T(0);
     for (std::ptrdiff_t i = 0; i < m; ++i)
       for (std::ptrdiff_t j = 0; j < n; ++j) to[j] = lane::fma(x[i], a[i * row + j], to[j]);
@@ -70,7 +70,7 @@ struct reflection {
   template <bool Both>
   static constexpr void subtract(std::ptrdiff_t m, std::ptrdiff_t n, T* a, std::ptrdiff_t row, const T* x, const T* y,
                                  const T* p = nullptr, const T* q = nullptr) {
-    if (!std::is_constant_evaluated()) {
+    if (!__builtin_is_constant_evaluated()) {
       std::ptrdiff_t j = 0;
       const auto columns = [&]<int Registers>(std::integral_constant<int, Registers>, int last) EBB_LAMBDA {
         subtract_columns<Registers, Both>(m, a + j, row, x, y + j, p, Both ? q + j : nullptr, last);

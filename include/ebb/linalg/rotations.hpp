@@ -62,7 +62,7 @@ struct rotations {
   /// Turns `rows` rows of n elements.
   constexpr void turn(std::ptrdiff_t rows, std::ptrdiff_t n, T* x) const {
     std::ptrdiff_t j = 0;
-    if (!std::is_constant_evaluated()) {
+    if (!__builtin_is_constant_evaluated()) {
       constexpr int lanes = simd::count_of<T>;
       for (; j + 4 * lanes <= n; j += 4 * lanes) turn_columns<4>(rows, n, x + j, 0);
       for (; j + lanes <= n; j += lanes) turn_columns<1>(rows, n, x + j, 0);

@@ -63,7 +63,7 @@ struct pinv : of_rank {
       for (std::ptrdiff_t i = 0; i < m; ++i) left[rank * m + i] = (m >= n ? x : y)[i];
       for (std::ptrdiff_t i = 0; i < n; ++i) right[rank * n + i] = (m >= n ? y : x)[i] / own;
     }
-    if (!std::is_constant_evaluated()) {
+    if (!__builtin_is_constant_evaluated()) {
       kernel::tile::block(n, rank, kernel::matrix<T>{right, 1, n}, left, m, c.out, m, m, false);
       return -1;
     }

@@ -88,7 +88,7 @@ struct tridiagonal {
       v[j * (n + 1)] = T(1);
       reflection<T>::apply(n - j - 1, n - j - 1, tau[j], a + j * (n + 1) + 1, v + (j + 1) * (n + 1), n, sums);
     }
-    if (!std::is_constant_evaluated()) return kernel::elimination::turn(a, n, v, n, n, n);
+    if (!__builtin_is_constant_evaluated()) return kernel::elimination::turn(a, n, v, n, n, n);
     for (std::ptrdiff_t i = 0; i < n * n; ++i) a[i % n * n + i / n] = v[i];
   }
   /// One step on rows [first, last]; the cosines and sines of its rotations.

@@ -114,7 +114,7 @@ template <class V>
 EBB_INLINE constexpr V fma(V a, V b, V c) {
   if constexpr (!scalar<V>) return V::fma(a, b, c);
   else if constexpr (!fused || !std::floating_point<V>) return static_cast<V>(a * b + c);
-  else if (std::is_constant_evaluated()) return exact::fma(a, b, c);
+  else if (__builtin_is_constant_evaluated()) return exact::fma(a, b, c);
   else if constexpr (std::same_as<V, float>) return __builtin_fmaf(a, b, c);
   else return __builtin_fma(a, b, c);
 }
@@ -122,7 +122,7 @@ EBB_INLINE constexpr V fma(V a, V b, V c) {
 template <class V>
 EBB_INLINE constexpr V sqrt(V a) {
   if constexpr (!scalar<V>) return V::sqrt(a);
-  else if (std::is_constant_evaluated()) return exact::sqrt(a);
+  else if (__builtin_is_constant_evaluated()) return exact::sqrt(a);
   else if constexpr (std::same_as<V, float>) return __builtin_sqrtf(a);
   else return __builtin_sqrt(a);
 }
@@ -232,7 +232,7 @@ EBB_INLINE constexpr V scale(V a, V n) {
   else {
     // In two steps, because 2^n itself may be out of range; the first step is exact.
     if constexpr (scalar<V>)
-      if (std::is_constant_evaluated()) return exact::scale(a, n);
+      if (__builtin_is_constant_evaluated()) return exact::scale(a, n);
     using F = format<element_of<V>>;
     V half = fma(n, all<V>(element_of<V>(0.5)), all<V>(F::rounder)) - all<V>(F::rounder);
     return a * power_of_two(half) * power_of_two(n - half);

@@ -49,7 +49,7 @@ EBB_INLINE constexpr bool is_short(V q) {
 template <class V>
 EBB_INLINE constexpr bool takes_short([[maybe_unused]] V x, [[maybe_unused]] V y) {
   if constexpr (!fused) return false;
-  else if constexpr (scalar<V>) return !std::is_constant_evaluated() || abs(x) * element_of<V>(0x1p-60) < abs(y);
+  else if constexpr (scalar<V>) return !__builtin_is_constant_evaluated() || abs(x) * element_of<V>(0x1p-60) < abs(y);
   else return true;
 }
 

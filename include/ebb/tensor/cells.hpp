@@ -28,7 +28,7 @@ class inline_cells {
   constexpr explicit inline_cells(const layout<E...>&) : cells_{} {}
   constexpr inline_cells(const layout<E...>&, uninitialized_t) {
     // Zeroing up to one cache line costs nothing, and g++ warns of unwritten values that are returned in registers.
-    if (std::is_constant_evaluated() || bytes <= 64)
+    if (__builtin_is_constant_evaluated() || bytes <= 64)
       for (T& x : cells_) x = T{};
   }
 
