@@ -252,6 +252,12 @@ struct nest_places {
           if constexpr (!is_known_apart<view, inner>) distance[I] = e->apart[I][inner];
       });
       if constexpr (any_zeros) static_cast<placed_counts&>(*this) = *e;
+      // An array without elements may be null. Zeros around it are rows with an address, which is not read.
+      static constexpr char nothing = 0;
+      if constexpr (any_zeros) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
+        if constexpr (has_zeros<I>)
+          if (!in[I]) in[I] = &nothing;
+      });
     }
     /// Advances loop L by `count` indices.
     template <int L>
