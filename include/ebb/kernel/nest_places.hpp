@@ -38,10 +38,15 @@ struct address_list {
   EBB_PART void* address(int place) const { return of[place]; }
 };
 
+namespace detail {
+/// In place of the address of an array without elements, which may be null: zeros around it are rows with an address, which is not read.
+inline constexpr char no_element = 0;
+}  // namespace detail
+
 template <class P, int Number>
 struct nest_places {
   static constexpr nest n = P::plan.nests[Number];
-  static constexpr int inner = n.loops - 1;
+  static constexpr int inner = n.loops > 0 ? n.loops - 1 : 0;  // a program without nests names the type of a first one without loops
 
   template <int I>
   static constexpr nest_load load_at = P::plan.loads[static_cast<std::size_t>(n.loads.first + I)];
@@ -244,7 +249,7 @@ struct nest_places {
     std::size_t index[n.loops] = {};
     std::ptrdiff_t distance[has_unknown ? n.loads.count + 1 : 1];  // between lanes, in elements, if only the call knows it
 
-    /// The address of buffer b is buffers.address(place), where the place is buffers.place_of(b). `e`: null if all of the loops is known.
+    /// The address of buffer b is buffers.address(place), where the place is buffers.place_of(b). `e`: null if all extents are known.
     explicit EBB_PART pointers(const auto& buffers, [[maybe_unused]] const extents* e = nullptr) {
       find<0>(buffers, loads_from<0>{}, reduces_from<0>{}, stores_from<0>{});
       if constexpr (has_unknown) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
@@ -252,11 +257,9 @@ struct nest_places {
           if constexpr (!is_known_apart<view, inner>) distance[I] = e->apart[I][inner];
       });
       if constexpr (any_zeros) static_cast<placed_counts&>(*this) = *e;
-      // An array without elements may be null. Zeros around it are rows with an address, which is not read.
-      static constexpr char nothing = 0;
       if constexpr (any_zeros) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
         if constexpr (has_zeros<I>)
-          if (!in[I]) in[I] = &nothing;
+          if (!in[I]) in[I] = &detail::no_element;
       });
     }
     /// Advances loop L by `count` indices.
