@@ -39,7 +39,7 @@ class formula {
       for (const auto& [y, other] : b.terms_) {
         std::vector<std::string> factors = x;
         factors.insert(factors.end(), y.begin(), y.end());
-        std::stable_sort(factors.begin(), factors.end(), is_before);
+        std::sort(factors.begin(), factors.end(), is_before);
         formula one;
         one.terms_[factors] = times * other;
         r += one;
@@ -56,7 +56,7 @@ class formula {
   EBB_COLD std::string text() const {
     if (terms_.empty()) return "0";
     std::vector<std::pair<std::vector<std::string>, double>> sorted(terms_.begin(), terms_.end());
-    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& x, const auto& y) {
+    std::sort(sorted.begin(), sorted.end(), [](const auto& x, const auto& y) {
       const auto &a = x.first, &b = y.first;
       return a.size() != b.size() ? a.size() > b.size() : std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), is_before);
     });

@@ -64,7 +64,9 @@ EBB_COLD std::vector<const profile_row*> in_order(const std::vector<profile_row>
     std::vector<const profile_row*> some;
     for (const profile_row& r : rows)
       if (is(r)) some.push_back(&r);
-    std::stable_sort(some.begin(), some.end(), [](const auto* a, const auto* b) { return a->nanoseconds > b->nanoseconds; });
+    std::sort(some.begin(), some.end(), [](const auto* a, const auto* b) {
+      return a->nanoseconds != b->nanoseconds ? a->nanoseconds > b->nanoseconds : a < b;
+    });
     return some;
   };
   for (const profile_row* r : longest_first([](const profile_row& x) { return x.is != probed::step; })) {

@@ -147,16 +147,18 @@ class layered_drawing {
   }
   /// A box without neighbours keeps its place.
   EBB_COLD void sort_row(vec<int>& row, const vec<vec<int>>& neighbours) {
-    vec<std::pair<std::int64_t, int>> keys;
-    for (int b : row) {
+    vec<std::pair<std::int64_t, int>> keys;  // each with its place in the row: boxes with equal keys keep their order
+    for (int i = 0; i < row.size(); ++i) {
+      const int b = row[i];
+      const int count = neighbours[b].size();
       std::int64_t sum = 0;
       for (int other : neighbours[b]) sum += place_[other];
-      const int count = neighbours[b].size();
-      keys.push({count ? sum * 1024 / count : std::int64_t{place_[b]} * 1024, b});
+      keys.push({count ? sum * 1024 / count : std::int64_t{place_[b]} * 1024, i});
     }
-    std::stable_sort(keys.begin(), keys.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+    std::sort(keys.begin(), keys.end());
+    const vec<int> before = row;
     for (int i = 0; i < row.size(); ++i) {
-      row[i] = keys[i].second;
+      row[i] = before[keys[i].second];
       place_[row[i]] = i;
     }
   }
@@ -192,7 +194,8 @@ class layered_drawing {
     const int n = row.size();
     vec<int> right(n, 0), left(n, 0);
     for (int i = 0; i < n; ++i) {
-      const int b = row[i], count = neighbours[b].size();
+      const int b = row[i];
+      const int count = neighbours[b].size();
       std::int64_t sum = 0;
       for (int other : neighbours[b]) sum += middle(other);
       right[i] = left[i] = count ? static_cast<int>(sum / count) - boxes_[b].width / 2 : boxes_[b].x;
