@@ -1,4 +1,4 @@
-// ebb/base/record.hpp — a struct of numbered members, for kernels: it costs a fifth of the compile time of a std::tuple.
+// ebb/base/record.hpp — a struct of numbered members, for kernels: unlike std::tuple it has no constructors to instantiate.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

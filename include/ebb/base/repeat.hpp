@@ -34,6 +34,14 @@ template <int First, int Count>
 using numbers_of_fold =
     std::make_integer_sequence<int, (Count - First < detail::most_in_fold ? Count - First > 0 ? Count - First : 0 : detail::most_in_fold)>;
 
+/// The numbers that folds go over, at most Room.
+template <int Room>
+struct number_list {
+  int count = 0, number[Room + 1] = {};
+
+  constexpr void push(int i) { number[count++] = i; }
+};
+
 /// f.operator()<0>(), f.operator()<1>(), ... At -O2 g++ does not unroll small loops and keeps their arrays in memory; it unrolls this.
 template <int Count>
 EBB_INLINE constexpr void repeat(auto&& f) {

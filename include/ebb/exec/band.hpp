@@ -8,7 +8,6 @@
 #include "../kernel/nest.hpp"
 #include "../plan/band.hpp"
 
-
 namespace ebb::inline EBB_ABI::detail {
 
 /// The number of rows of that many bytes in a band: they fill most of a first-level cache.

@@ -18,6 +18,7 @@ namespace detail {
 
 // Functions that visit leaves are structs where they can be, not lambdas: all programs with arguments of the same types share them.
 
+/// Inlined, also where all programs share it: each_leaf is not.
 template <class A>
 EBB_INLINE constexpr void visit_leaves(auto& f, const A& a) {
   if constexpr (form_of<A>::is_leaf) f(a);
@@ -98,14 +99,11 @@ class bound_arguments {
 
  private:
   /// The symbols that are extents of arguments.
-  struct symbol_list {
-    int count = 0, number[P::symbols + 1] = {};
-  };
-  static constexpr symbol_list of_extents = [] {
-    symbol_list r;
+  static constexpr auto of_extents = [] {
+    number_list<P::symbols> r;
     for (int s = 0; s < P::symbols; ++s)
       if (const extent_origin& o = P::g.syms[static_cast<std::size_t>(s)].origin; !o.is_value() && o.rule == extent_rule::argument)
-        r.number[r.count++] = s;
+        r.push(s);
     return r;
   }();
   template <int S>

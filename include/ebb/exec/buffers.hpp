@@ -68,20 +68,16 @@ EBB_INLINE char* address_of_part(void* const* buffer, const std::size_t* symbol)
   }
 }
 /// The buffers that are parts, or those that a block of rows has elsewhere than the one before.
-template <class P>
-struct part_list {
-  int count = 0, number[P::plan.size.buffers + 1] = {};
-
-  constexpr explicit part_list(bool within) {
-    for (int i = 0; i < P::plan.size.buffers; ++i) {
-      const plan_buffer& b = P::plan.buffers[static_cast<std::size_t>(i)];
-      const bool moves = b.rows == row_use::within || (b.at.apart && b.rows != row_use::none);
-      if (b.is == plan_buffer::role::part && (moves || !within)) number[count++] = i;
-    }
-  }
-};
 template <class P, bool Within>
-inline constexpr part_list<P> parts_of{Within};
+inline constexpr auto parts_of = [] {
+  number_list<P::plan.size.buffers> r;
+  for (int i = 0; i < P::plan.size.buffers; ++i) {
+    const plan_buffer& b = P::plan.buffers[static_cast<std::size_t>(i)];
+    const bool moves = b.rows == row_use::within || (b.at.apart && b.rows != row_use::none);
+    if (b.is == plan_buffer::role::part && (moves || !Within)) r.push(i);
+  }
+  return r;
+}();
 template <class P>
 inline constexpr bool has_parts = parts_of<P, false>.count > 0;
 

@@ -14,7 +14,6 @@
 #include "../kernel/run_state.hpp"
 #include "../plan/step.hpp"
 
-
 namespace ebb::inline EBB_ABI::detail {
 
 template <class P>

@@ -24,8 +24,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
-#include <string_view>
 
 namespace ebb::inline EBB_ABI {
 

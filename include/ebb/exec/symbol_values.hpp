@@ -46,25 +46,27 @@ struct unmet_demand {
   std::int64_t value = 0;
 };
 
+/// The representative of symbol s among equal ones.
+constexpr int oldest_symbol(const symbols::item* items, int s) {
+  while (items[s].parent != s) s = items[s].parent;
+  return s;
+}
+template <class P>
+constexpr int oldest_symbol(int s) {
+  return oldest_symbol(P::g.syms.data(), s);
+}
+
 /// The first of the requirements on `count` symbols that their values do not meet.
 EBB_ONCE unmet_demand first_unmet(const symbols::item* items, int count, const std::size_t* value) {
   for (int s = 0; s < count; ++s) {
     const symbols::item& x = items[s];
-    int r = s;
-    while (items[r].parent != r) r = items[r].parent;
+    const int r = oldest_symbol(items, s);
     const auto here = static_cast<std::int64_t>(value[s]);
     const bool in_range = here >= 0 && (!x.origin.is_value() || here <= largest_value);
     const bool agrees = items[r].bound >= 0 ? here == items[r].bound : value[s] == value[r];
     if (!x.by.empty() && !(in_range && agrees)) return {x.by, x.origin, here};
   }
   return {};
-}
-
-/// The representative of S among equal symbols.
-template <class P>
-constexpr int oldest_symbol(int s) {
-  while (P::g.syms[static_cast<std::size_t>(s)].parent != s) s = P::g.syms[static_cast<std::size_t>(s)].parent;
-  return s;
 }
 
 /// The values of a program's symbols; those of the arguments' dyn extents come first.
@@ -86,21 +88,18 @@ struct symbol_values_of {
   static constexpr extent_origin origin = items[static_cast<std::size_t>(S)].origin;
 
   /// The symbols that are not read from arguments, or have a limit; and those that must have a certain value, or equal another one.
-  struct list {
-    int count = 0, number[P::symbols + 1] = {};
-  };
-  static constexpr list derived = [] {
-    list r;
+  static constexpr auto derived = [] {
+    number_list<P::symbols> r;
     for (int s = 0; s < P::symbols; ++s)
       if (const extent_origin& o = items[static_cast<std::size_t>(s)].origin; o.is_value() || o.rule != extent_rule::argument)
-        r.number[r.count++] = s;
+        r.push(s);
     return r;
   }();
-  static constexpr list compared = [] {
-    list r;
+  static constexpr auto compared = [] {
+    number_list<P::symbols> r;
     for (int s = 0; s < P::symbols; ++s)
       if (const int oldest = oldest_symbol<P>(s); oldest != s || items[static_cast<std::size_t>(oldest)].bound >= 0)
-        r.number[r.count++] = s;
+        r.push(s);
     return r;
   }();
 

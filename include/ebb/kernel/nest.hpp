@@ -42,13 +42,10 @@ class nest_kernel {
   static constexpr auto identity = code::template identity<R>;
 
   /// The reductions along the last loops; the others add to rows.
-  struct run_list {
-    int count = 0, number[n.reduces.count + 1] = {};
-  };
-  static constexpr run_list runs = [] {
-    run_list r;
+  static constexpr auto runs = [] {
+    number_list<n.reduces.count> r;
     for (int i = 0; i < n.reduces.count; ++i)
-      if (P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)].run) r.number[r.count++] = i;
+      if (P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)].run) r.push(i);
     return r;
   }();
   static constexpr bool has_run = runs.count > 0, has_rows = runs.count < n.reduces.count;
