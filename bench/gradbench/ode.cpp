@@ -1,7 +1,7 @@
 // bench/gradbench/ode.cpp — ode: y_i' = x_i y_(i-1), y_0' = x_0, from 0 to t = 2 by Runge-Kutta of order 4, and the gradient of the last
 // element.
 // SPDX-License-Identifier: BSL-1.0
-// only: simd
+// only: simd, stepwise
 #include "by_hand.hpp"
 // only: end
 #include "manual.hpp"
@@ -99,7 +99,7 @@ template <class T>
 // lines: end
 GRADBENCH_MANUAL_END
 
-// lines: simd
+// lines: simd, stepwise
 using namespace by_hand;
 
 /// The neighbours before the elements of x, of which the first is the last of `earlier`.
@@ -193,24 +193,27 @@ struct simd_space {
   padded_rows x, history, seed, dx;
   simd_space(std::size_t n, std::size_t s) : x(n, 1, 0), history(n, s + 1, 1), seed(n, 1, 0), dx(n, 1, 0) {}
 };
-template <class F>
-void in_groups(std::size_t s, F f) {  // of four steps
+template <std::size_t Most, class F>
+void in_groups(std::size_t s, F f) {  // of `Most` steps
   std::size_t e = 0;
-  for (; e + 4 <= s; e += 4) f(std::integral_constant<std::size_t, 4>{}, e);
+  for (; e + Most <= s; e += Most) f(std::integral_constant<std::size_t, Most>{}, e);
   for (; e < s; ++e) f(std::integral_constant<std::size_t, 1>{}, e);
 }
+/// Steps = 4 sweeps over the elements once for four steps, and backward once for two. Steps = 1 is one vectorized loop for each step.
+template <std::size_t Steps>
 [[gnu::noinline]] void simd(const double* x, double* y, std::size_t n, std::size_t s, simd_space& m) {
   double* const at[] = {m.seed[0], m.seed[0], m.seed[0], m.seed[0]};
   std::copy_n(x, n, m.x[0]);
   std::fill_n(at[0], n, 0.0);
-  in_groups(s, [&](auto count, std::size_t) { steps_forward<count>(m.x[0], at[0], at, n, 2 / static_cast<double>(s)); });
+  in_groups<Steps>(s, [&](auto count, std::size_t) { steps_forward<count>(m.x[0], at[0], at, n, 2 / static_cast<double>(s)); });
   std::copy_n(at[0], n, y);
 }
+template <std::size_t Steps>
 [[gnu::noinline]] void simd_gradient(const double* x, double* dx, std::size_t n, std::size_t s, simd_space& m) {
   const double h = 2 / static_cast<double>(s);
   std::copy_n(x, n, m.x[0]);
   std::fill_n(m.history[0], n, 0.0);
-  in_groups(s, [&](auto count, std::size_t e) {
+  in_groups<Steps>(s, [&](auto count, std::size_t e) {
     double* y[4];
     for (std::size_t i = 0; i < count; ++i) y[i] = m.history[e + 1 + i];
     steps_forward<count>(m.x[0], m.history[e], y, n, h);
@@ -225,7 +228,7 @@ void in_groups(std::size_t s, F f) {  // of four steps
       for (std::size_t i = 0; i < count; ++i) y[i] = m.history[e + i];
       steps_back<count>(m.x[0], y, m.seed[0], m.dx[0], n, h);
     };
-    if (e >= 2) back(std::integral_constant<std::size_t, 2>{});
+    if (Steps > 1 && e >= 2) back(std::integral_constant<std::size_t, 2>{});
     else back(std::integral_constant<std::size_t, 1>{});
   }
   std::copy_n(m.dx[0], n, dx);
@@ -239,14 +242,16 @@ void size_of(session& s, std::size_t n, std::size_t steps) {
   vector y(n), dx(n), other(n), sum(n);
   const std::span<double> y_out(y), dx_out(dx);
   space<double> memory(n, steps);
-  // only: simd
+  // only: simd, stepwise
   simd_space lanes_of_memory(n, steps);
   // only: end
   const std::vector<candidate> all = {
       {"manual", [&] { manual(x.data(), n, steps, memory); }, [&] { manual_gradient(x.data(), dx.data(), n, steps, memory, other, sum); }},
       {"natural", [&] { solution(ebb::into(y_out), in, lengths); }, [&] { gradient(ebb::into(dx_out), in, lengths); }},
-      {"simd", [&] { simd(x.data(), y.data(), n, steps, lanes_of_memory); },
-       [&] { simd_gradient(x.data(), dx.data(), n, steps, lanes_of_memory); }},
+      {"stepwise", [&] { simd<1>(x.data(), y.data(), n, steps, lanes_of_memory); },
+       [&] { simd_gradient<1>(x.data(), dx.data(), n, steps, lanes_of_memory); }},
+      {"simd", [&] { simd<4>(x.data(), y.data(), n, steps, lanes_of_memory); },
+       [&] { simd_gradient<4>(x.data(), dx.data(), n, steps, lanes_of_memory); }},
   };
   std::vector<long double> exact_x(x.begin(), x.end()), want_y(n), want(n);
   if (n <= 100) {  // long double, and its differences

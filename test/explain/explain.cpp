@@ -83,6 +83,17 @@ TEST_CASE("softmax keeps what waits for its reductions, and runs on blocks of ro
         "  writes 4*n*m bytes\n");
 }
 
+TEST_CASE("an array that a loop reads in other places than it is written is kept, and so is what else that loop reads") {
+  constexpr auto f = [](auto x) {
+    const auto y = ebb::tanh(x);
+    return y + ebb::pad<0, 1, 0>(ebb::slice<0, 0, -1>(ebb::exp(y)));
+  };
+  const std::string text = ebb::explain<ebb::tensor<double, ebb::dyn>>(f).text();
+  CHECK(text.find(" for step 1: that loop reads it in other places than its own\n") != std::string::npos);
+  CHECK(text.find(" for step 1: that loop reads another array of this step in other places than its own\n") != std::string::npos);
+  CHECK(text.find("waits for a reduction") == std::string::npos);
+}
+
 TEST_CASE("with arguments extents are numbers") {
   const ebb::explanation e = ebb::explain(explained_softmax, explained_matrix::ones(100, 1000));
   CHECK(e.text().starts_with("3 steps, 2.00 million operations\n"

@@ -261,7 +261,7 @@ class plan_words {
     };
     std::vector<line> lines;
     for (int b = 0; b < p_.buffers.size(); ++b) {
-      if (written_by_[b] != step || read_by_[b].empty()) continue;
+      if (written_by_[b] != step || first_reader(b) < 0) continue;
       const plan_buffer& x = p_.buffers[b];
       if (x.whole >= 0 && written_by_[x.whole] == read_by_[b][0] && read_by_[b].size() == 1) continue;  // in place
       const std::string text = type(g_.shapes[x.shape], x.type) + why_kept(b);
@@ -283,8 +283,17 @@ class plan_words {
     if (rest.count > 0) words.push_back(std::to_string(rest.count) + " more arrays, " + rest.bytes.bytes());
     return words;
   }
+  /// The first step that reads b, or parts of it where a loop wrote it; -1: none. Parts of other arrays are named where they are read.
+  EBB_COLD int first_reader(int b) const {
+    int first = read_by_[b].empty() ? -1 : read_by_[b][0];
+    if (p_.steps[written_by_[b]].nest < 0) return first;
+    for (int c = 0; c < p_.buffers.size(); ++c)
+      if (written_by_[c] < 0 && owner_of(p_.buffers, c) == b && !read_by_[c].empty() && (first < 0 || read_by_[c][0] < first))
+        first = read_by_[c][0];
+    return first;
+  }
   EBB_COLD std::string why_kept(int b) const {
-    const int first = read_by_[b][0], writer = written_by_[b];
+    const int first = first_reader(b), writer = written_by_[b];
     const plan_step &s = p_.steps[first], &own = p_.steps[writer];
     std::string reader = " for step " + std::to_string(first);
     if (s.nest < 0 && s.what == kind::loop) return reader + ": its steps read arrays";
@@ -294,13 +303,23 @@ class plan_words {
     for (int i = 0; i < n.reduces.count; ++i)
       if (p_.reduces[n.reduces.first + i].buffer == b) return reader + ": a reduction is complete after its loop";
     if (p_.nests[s.nest].shape != n.shape) return reader + ": that loop runs over another shape";
+    const auto is_sum_of_writer = [&](int other) {
+      for (int i = 0; i < n.reduces.count; ++i)
+        if (p_.reduces[n.reduces.first + i].buffer == other) return true;
+      return false;
+    };
     int latest = -1;
-    each_read(first, [&](int other) {
-      other = owner_of(p_.buffers, other);
-      if (other != b && written_by_[other] > latest) latest = written_by_[other];
+    bool is_moved = false, waits_for_sum = false, moves_another = false;
+    each_read(first, [&](int read) {
+      const int other = owner_of(p_.buffers, read);
+      if (other == b) is_moved = is_moved || read != b;
+      else if (written_by_[other] == writer) (is_sum_of_writer(other) ? waits_for_sum : moves_another) = true;
+      else if (written_by_[other] > latest) latest = written_by_[other];
     });
     if (latest > writer) return reader + ": it waits for step " + std::to_string(latest);
-    if (latest == writer) return reader + ": it waits for a reduction of this step";
+    if (is_moved) return reader + ": that loop reads it in other places than its own";
+    if (waits_for_sum) return reader + ": it waits for a reduction of this step";
+    if (moves_another) return reader + ": that loop reads another array of this step in other places than its own";
     if (p_.nests[s.nest].run_from == n.run_from) return reader;
     const bool apart = n.reduces.count == 0 && p_.row_symbol < 0;  // see [note: sums apart]
     return reader + (apart ? ": it adds all rows, and what comes before it runs on some of them" : ": it reduces other axes");
