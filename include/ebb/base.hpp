@@ -8,6 +8,7 @@
 #include "base/probe.hpp"
 #include "base/record.hpp"
 #include "base/target.hpp"
+#include "base/instruction.hpp"
 #include "base/compiled.hpp"
 #include "base/look_up.hpp"
 #include "base/pool.hpp"

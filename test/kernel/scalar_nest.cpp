@@ -65,7 +65,18 @@ TEST_CASE("a formula of numbers has the bits of the same formula on arrays") {
   same_as_lanes<double>(ebb::compile(formula));
 }
 
-TEST_CASE("so have its derivatives") {
+TEST_CASE("the same function of two numbers has the bits of two functions, whatever waits for which") {
+  constexpr auto pairs = [](auto x, auto y) {
+    const auto inner = ebb::exp(x), both = ebb::exp(inner - y) + ebb::exp(y);
+    return std::tuple(both, ebb::log(x) - ebb::log(y), ebb::tanh(x) * ebb::tanh(x - y), ebb::sigmoid(ebb::log(x)) + ebb::sigmoid(y),
+                      ebb::erfc(x) - ebb::erfc(y), ebb::log1p(ebb::exp2(y)) + ebb::log1p(x), ebb::sinh(x) + ebb::expm1(x) * ebb::expm1(y),
+                      ebb::softplus(x) - ebb::softplus(y) * ebb::softplus(x + y));
+  };
+  same_as_lanes<float>(ebb::compile(pairs));
+  same_as_lanes<double>(ebb::compile(pairs));
+}
+
+TEST_CASE("derivatives of numbers have the bits of those of arrays") {
   same_as_lanes<double>(
       ebb::grad<0, 1>([](auto x, auto y) { return ebb::sum(ebb::ndtr(x) * ebb::exp(-y) + ebb::log_ndtr(x / y) + ebb::gelu(x - y)); }));
 }

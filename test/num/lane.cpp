@@ -1,5 +1,6 @@
 // test/num/lane.cpp — the lane functions against <cmath>, on one number and on four.
 // SPDX-License-Identifier: BSL-1.0
+// covers: lane.hpp base/instruction.hpp
 #include "../catch.hpp"
 #include "oracle.hpp"
 

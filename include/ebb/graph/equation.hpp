@@ -126,6 +126,7 @@ struct op_info {
   arithmetic computes = arithmetic::other;
   precision autocast = precision::as_is;
   bool heavy = false;         // worth saving: transcendental functions, contractions, reductions
+  bool branch_free = false;   // elementwise, even for one element: two elements in lanes take about as long as one
   bool needs_elements = false;  // checked at the call: the reduced axes are not empty
   bool names_places = false;    // checked at the call: kind gather, scatter: integers in operand 1 are rows; kind broadcast: integers in
                                 // operand 0 are places along the one axis that is added

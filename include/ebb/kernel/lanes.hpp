@@ -148,6 +148,12 @@ struct lanes<T> {
     if constexpr (parts == 1) return {{simd::all(x)}};
     else return {{simd::all(x), simd::all(x)}};
   }
+  /// Two elements, zeros after them. A second register has the same: then its values are computed once.
+  static EBB_INLINE lanes two(T a, T b) {
+    lanes r{{vector{a, b}}};
+    if constexpr (parts == 2) r.part[1] = r.part[0];
+    return r;
+  }
   EBB_INLINE void store(T* p) const {
     simd::store(p, part[0]);
     if constexpr (parts == 2) simd::store(p + size / 2, part[1]);

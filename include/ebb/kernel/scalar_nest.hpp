@@ -8,6 +8,7 @@
 #pragma once
 
 #include "nest_step.hpp"
+#include "turns.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -40,14 +41,30 @@ class scalar_nest {
     else if constexpr (e.source == nest_load::from::index) v.of[to] = to_cell(T{});
     else v.of[to] = to_cell(*static_cast<const T*>(buffers.address(std::integral_constant<int, Buffers::place_of(e.buffer)>::value)));
   }
-  template <int I>
+  /// See [note: order of numbers].
+  static constexpr turn_list<n.computes.count> order = turns_of<n.computes.count, places>(
+      [](int i) -> const nest_compute& { return P::plan.computes[static_cast<std::size_t>(n.computes.first + i)]; },
+      [](slot s) { return place_of(s); });
+  template <int Turn>
   static EBB_PART void compute(values& v) {
-    constexpr nest_compute e = code::template compute_at<I>;
-    // An operand that is not there is the first one: g++ warns where a place is read that nothing has written.
-    constexpr int a = e.count > 0 ? place_of(e.in[0]) : 0, b = e.count > 1 ? place_of(e.in[1]) : a, c = e.count > 2 ? place_of(e.in[2]) : a;
-    const cell in[] = {v.of[a], v.of[b], v.of[c]};
-    constexpr auto function = e.scalar;  // a constant of its own: g++ does not see a direct call by way of e
-    function(in, &v.of[place_of(e.to)]);
+    constexpr turn t = order.at[Turn];
+    constexpr nest_compute e = code::template compute_at<t.first>;
+    if constexpr (t.second >= 0) {
+      constexpr slot beside = code::template compute_at<t.second>.in[0], to_beside = code::template compute_at<t.second>.to;
+      using T = detail::type_of<e.to.type>;
+      lanes<T> in = lanes<T>::two(from_cell<T>(v.of[place_of(e.in[0])]), from_cell<T>(v.of[place_of(beside)])), out;
+      constexpr auto function = e.vector;  // a constant of its own: g++ does not see a direct call by way of e
+      function(&in, nullptr, nullptr, &out);
+      v.of[place_of(e.to)] = to_cell(out[0]);
+      v.of[place_of(to_beside)] = to_cell(out[1]);
+    } else {
+      // An operand that is not there is the first one: g++ warns where a place is read that nothing has written.
+      constexpr int a = e.count > 0 ? place_of(e.in[0]) : 0, b = e.count > 1 ? place_of(e.in[1]) : a;
+      constexpr int c = e.count > 2 ? place_of(e.in[2]) : a;
+      const cell in[] = {v.of[a], v.of[b], v.of[c]};
+      constexpr auto function = e.scalar;
+      function(in, &v.of[place_of(e.to)]);
+    }
   }
   template <int I, class Buffers>
   static EBB_PART void store(const values& v, const Buffers& buffers) {
@@ -67,8 +84,8 @@ class scalar_nest {
   template <int First, int... I>
   static EBB_PART void compute_from(values& v, std::integer_sequence<int, I...>) {
     (compute<First + I>(v), ...);
-    if constexpr (constexpr int next = First + detail::most_in_fold; next < n.computes.count)
-      compute_from<next>(v, numbers_of_fold<next, n.computes.count>{});
+    if constexpr (constexpr int next = First + detail::most_in_fold; next < order.count)
+      compute_from<next>(v, numbers_of_fold<next, order.count>{});
   }
   template <int First, int... I>
   static EBB_PART void store_from(const values& v, const auto& buffers, std::integer_sequence<int, I...>) {
@@ -90,7 +107,7 @@ class scalar_nest {
   static EBB_PART void run(const auto& buffers) {
     values v;
     load_from<0>(v, buffers, numbers_of_fold<0, n.loads.count>{});
-    compute_from<0>(v, numbers_of_fold<0, n.computes.count>{});
+    compute_from<0>(v, numbers_of_fold<0, order.count>{});
     store_from<0>(v, buffers, numbers_of_fold<0, n.stores.count>{});
   }
 };

@@ -139,10 +139,13 @@ EBB_INLINE constexpr V erfc(V x) {
   using T = element_of<V>;
   using C = detail::error_function<T>;
   V greatest = all<V>(C::greatest), a = at_most(abs(x), greatest), bounded = copysign(a, x);
-  twofold<V> head = quick_sum(all<V>(1), -bounded);
-  V near = head.high + fma(-bounded, horner(a * a, C::near), head.low);
-  V far = detail::gaussian<1>(a).times(detail::over_half_line<C>(a));
-  return select(a < all<V>(T(0.75)), near, select(x < all<V>(0), all<V>(2) - far, far));
+  return choose<V>(a < all<V>(T(0.75)), [&]() EBB_LAMBDA {
+    twofold<V> head = quick_sum(all<V>(1), -bounded);
+    return head.high + fma(-bounded, horner(a * a, C::near), head.low);
+  }, [&]() EBB_LAMBDA {
+    V far = detail::gaussian<1>(a).times(detail::over_half_line<C>(a));
+    return select(x < all<V>(0), all<V>(2) - far, far);
+  });
 }
 
 }  // namespace ebb::inline EBB_ABI::lane

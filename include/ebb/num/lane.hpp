@@ -37,6 +37,7 @@
 #pragma once
 
 #include "../base/config.hpp"
+#include "../base/instruction.hpp"
 #include "../base/target.hpp"
 #include "exact.hpp"
 
@@ -123,8 +124,7 @@ template <class V>
 EBB_INLINE constexpr V sqrt(V a) {
   if constexpr (!scalar<V>) return V::sqrt(a);
   else if (__builtin_is_constant_evaluated()) return exact::sqrt(a);
-  else if constexpr (std::same_as<V, float>) return __builtin_sqrtf(a);
-  else return __builtin_sqrt(a);
+  else return instruction::sqrt(a);
 }
 
 template <class V>
@@ -231,8 +231,10 @@ EBB_INLINE constexpr V scale(V a, V n) {
   if constexpr (requires { V::scale(a, n); }) return V::scale(a, n);
   else {
     // In two steps, because 2^n itself may be out of range; the first step is exact.
-    if constexpr (scalar<V>)
+    if constexpr (scalar<V>) {
       if (__builtin_is_constant_evaluated()) return exact::scale(a, n);
+      if constexpr (target_has::scaling) return instruction::scale(a, n);
+    }
     using F = format<element_of<V>>;
     V half = fma(n, all<V>(element_of<V>(0.5)), all<V>(F::rounder)) - all<V>(F::rounder);
     return a * power_of_two(half) * power_of_two(n - half);
@@ -250,6 +252,11 @@ template <class V>
 EBB_INLINE constexpr parts<V> split(V a) {
   if constexpr (requires { V::split(a); }) return V::split(a);
   else {
+    if constexpr (scalar<V> && target_has::scaling)
+      if (!__builtin_is_constant_evaluated()) {
+        V significand = instruction::significand(a);
+        return {significand, instruction::exponent(a) - instruction::exponent(significand)};
+      }
     using T = element_of<V>;
     using F = format<T>;
     using B = bits_of<V>;

@@ -127,7 +127,11 @@ EBB_INLINE constexpr V ndtr(V x) {
   using T = element_of<V>;
   using C = detail::normal<T>;
   V a = at_most(abs(x), all<V>(C::greatest)), one = all<V>(1);
-  return choose<V>(a < one, [&]() EBB_LAMBDA { return detail::near_half(copysign(at_most(a, one), x)); }, [&]() EBB_LAMBDA {
+  const auto near = [&]() EBB_LAMBDA {
+    if constexpr (scalar<V>) return detail::near_half(x);  // |x| < 1 here
+    else return detail::near_half(copysign(at_most(a, one), x));
+  };
+  return choose<V>(a < one, near, [&]() EBB_LAMBDA {
     V far = detail::gaussian<2>(a).times(detail::over_half_line<C>(a));
     return select(x < all<V>(0), far, one - far);
   });

@@ -18,6 +18,7 @@ struct transcendental : elementwise<1> {
 /// e to the x.   Saves: out.   Error: 1 ulp.
 struct exp : transcendental {
   static constexpr std::string_view name = "exp";
+  static constexpr bool branch_free = true;
   static constexpr auto value(auto x) { return lane::exp(x); }
   static constexpr auto pull(auto g, auto, auto out) { return grads(g * out); }
 };
@@ -25,6 +26,7 @@ struct exp : transcendental {
 /// 2 to the x, exact for integers.   Saves: out.   Error: 1 ulp.
 struct exp2 : transcendental {
   static constexpr std::string_view name = "exp2";
+  static constexpr bool branch_free = true;
   static constexpr auto value(auto x) { return lane::exp2(x); }
   static constexpr auto pull(auto g, auto, auto out) { return grads(g * (0.69314718055994530942 * out)); }
 };
@@ -32,6 +34,7 @@ struct exp2 : transcendental {
 /// e^x - 1, without cancellation.   Saves: out.   Error: 2 ulp.
 struct expm1 : transcendental {
   static constexpr std::string_view name = "expm1";
+  static constexpr bool branch_free = true;
   static constexpr auto value(auto x) { return lane::expm1(x); }
   static constexpr auto pull(auto g, auto, auto out) { return grads(g * (out + 1)); }
 };
@@ -39,6 +42,7 @@ struct expm1 : transcendental {
 /// Natural logarithm.   Saves: x.   Error: 1 ulp.   Domain: x >= 0; log(0) is -inf.
 struct log : transcendental {
   static constexpr std::string_view name = "log";
+  static constexpr bool branch_free = true;
   static constexpr auto value(auto x) { return lane::log(x); }
   static constexpr auto pull(auto g, auto x, auto) { return grads(g / x); }
 };
@@ -46,6 +50,7 @@ struct log : transcendental {
 /// Logarithm to base 2, exact for powers of two.   Saves: x.   Error: 1.1 ulp.   Domain: x >= 0; log2(0) is -inf.
 struct log2 : transcendental {
   static constexpr std::string_view name = "log2";
+  static constexpr bool branch_free = true;
   static constexpr auto value(auto x) { return lane::log2(x); }
   static constexpr auto pull(auto g, auto x, auto) { return grads(g / (0.69314718055994530942 * x)); }
 };
@@ -53,6 +58,7 @@ struct log2 : transcendental {
 /// Logarithm to base 10, exact for powers of ten.   Saves: x.   Error: 1 ulp.   Domain: x >= 0; log10(0) is -inf.
 struct log10 : transcendental {
   static constexpr std::string_view name = "log10";
+  static constexpr bool branch_free = true;
   static constexpr auto value(auto x) { return lane::log10(x); }
   static constexpr auto pull(auto g, auto x, auto) { return grads(g / (2.30258509299404568402 * x)); }
 };
@@ -60,6 +66,7 @@ struct log10 : transcendental {
 /// log(1 + x), without cancellation.   Saves: x.   Error: 2 ulp.   Domain: x >= -1; log1p(-1) is -inf.
 struct log1p : transcendental {
   static constexpr std::string_view name = "log1p";
+  static constexpr bool branch_free = true;
   static constexpr auto value(auto x) { return lane::log1p(x); }
   static constexpr auto pull(auto g, auto x, auto) { return grads(g / (1 + x)); }
 };
@@ -67,6 +74,7 @@ struct log1p : transcendental {
 /// Hyperbolic tangent.   Saves: out.   Error: 2 ulp.
 struct tanh : transcendental {
   static constexpr std::string_view name = "tanh";
+  static constexpr bool branch_free = true;
   static constexpr auto value(auto x) { return lane::tanh(x); }
   static constexpr auto pull(auto g, auto, auto out) { return grads(g * (1 - out * out)); }
 };
@@ -74,6 +82,7 @@ struct tanh : transcendental {
 /// 1 / (1 + e^-x).   Saves: out.   Error: 2 ulp.
 struct sigmoid : transcendental {
   static constexpr std::string_view name = "sigmoid";
+  static constexpr bool branch_free = true;
   static constexpr auto value(auto x) { return lane::sigmoid(x); }
   static constexpr auto pull(auto g, auto, auto out) { return grads(g * ((1 - out) * out)); }
 };
@@ -81,6 +90,7 @@ struct sigmoid : transcendental {
 /// log(1 + e^x), without overflow.   Saves: x.   Error: 3 ulp.
 struct softplus : transcendental {
   static constexpr std::string_view name = "softplus";
+  static constexpr bool branch_free = true;
   static constexpr auto value(auto x) {
     return lane::at_least(x, lane::all<decltype(x)>(0)) + lane::log1p_of_part(lane::exp(-lane::abs(x)));
   }
@@ -90,6 +100,7 @@ struct softplus : transcendental {
 /// log(sigmoid(x)), without underflow.   Saves: x.   Error: 3 ulp.
 struct log_sigmoid : transcendental {
   static constexpr std::string_view name = "log_sigmoid";
+  static constexpr bool branch_free = true;
   static constexpr auto value(auto x) {
     return lane::at_most(x, lane::all<decltype(x)>(0)) - lane::log1p_of_part(lane::exp(-lane::abs(x)));
   }

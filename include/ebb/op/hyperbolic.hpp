@@ -15,6 +15,7 @@ struct cosh;
 /// Hyperbolic sine.   Saves: x.   Error: 2.1 ulp.
 struct sinh : transcendental {
   static constexpr std::string_view name = "sinh";
+  static constexpr bool branch_free = true;
   static constexpr auto value(auto x) { return lane::sinh(x); }
   static constexpr auto pull(auto g, auto x, auto) { return grads(g * emit_on<cosh>({}, x)); }
 };
@@ -22,6 +23,7 @@ struct sinh : transcendental {
 /// Hyperbolic cosine.   Saves: x.   Error: 2 ulp.
 struct cosh : transcendental {
   static constexpr std::string_view name = "cosh";
+  static constexpr bool branch_free = true;
   static constexpr auto value(auto x) { return lane::cosh(x); }
   static constexpr auto pull(auto g, auto x, auto) { return grads(g * emit_on<sinh>({}, x)); }
 };

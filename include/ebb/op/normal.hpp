@@ -23,6 +23,7 @@ namespace ebb::inline EBB_ABI::op {
 /// e^(-x^2).   Saves: x, out.   Error: 1 ulp.
 struct gaussian : transcendental {
   static constexpr std::string_view name = "gaussian";
+  static constexpr bool branch_free = true;
   static constexpr auto value(auto x) { return lane::exp_minus_square(x); }
   static constexpr auto pull(auto g, auto x, auto out) { return grads(-2 * g * (bounded(x) * out)); }
 };
@@ -46,6 +47,7 @@ struct erfc : transcendental {
 /// The density of the standard normal distribution.   Saves: x, out.   Error: 1.5 ulp.
 struct normal_density : transcendental {
   static constexpr std::string_view name = "normal_density";
+  static constexpr bool branch_free = true;
   static constexpr auto value(auto x) { return lane::normal_density(x); }
   static constexpr auto pull(auto g, auto x, auto out) { return grads(-g * (bounded(x) * out)); }
 };

@@ -41,6 +41,7 @@ struct op_base {
   static constexpr bool pulled_as_called = false;  // its pull runs in the autocast context of its call, under every policy
   static constexpr domain accepts = domain::number;
   static constexpr bool heavy = false;
+  static constexpr bool branch_free = false;     // elementwise: the value of one element has no branches
   static constexpr bool needs_elements = false;  // a reduction that has no result over zero elements
   static constexpr bool names_places = false;    // operand 1, or the only one, holds indices along an axis of the result or of operand 0
   // An op may declare `asker`, the name of the function that emits it: errors about its operands then name that function.

@@ -139,6 +139,7 @@ constexpr op_info make_info() {
   i.autocast = Op::autocast;
   if constexpr (requires { Op::stops; }) i.stops = Op::stops;
   i.heavy = Op::heavy;
+  i.branch_free = Op::branch_free;
   i.needs_elements = Op::needs_elements;
   i.names_places = Op::names_places;
   i.arity = Op::arity;

@@ -285,7 +285,7 @@ class planner {
     c.vector = e.op->kernels.vector;
     c.block = e.op->kernels.block;
     c.scalar = e.op->scalar;
-    c.count = e.count;
+    c.count = e.count, c.heavy = e.op->heavy, c.branch_free = e.op->branch_free;
     for (int j = 0; j < e.count; ++j) c.in[j] = operand_slot(n, in[j]);
     if (exchange_ > 0 && e.op->kernels.divided && is_repeated(n, in[1])) {
       --exchange_;

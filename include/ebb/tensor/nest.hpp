@@ -73,6 +73,8 @@ struct nest_compute {
   scalar_function scalar = nullptr;
   vector_function divided = nullptr;  // instead of `vector` where the reciprocal of in[1] is known
   int count = 0;
+  bool heavy = false;        // exp, log and the like
+  bool branch_free = false;  // of one element, too
   slot in[3];
   slot reciprocal;
   slot to;
