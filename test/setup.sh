@@ -45,6 +45,7 @@ present() {
     g++-mingw-w64-x86-64-posix) command -v x86_64-w64-mingw32-g++-posix >/dev/null ;;
     wine64) [ -x /usr/lib/wine/wine64 ] ;;
     emscripten) command -v em++ >/dev/null ;;
+    nlohmann-json3-dev) compgen -G '/usr/*include/nlohmann/json.hpp' >/dev/null ;;
     libopenmpi-dev | openmpi-bin) command -v mpicxx.openmpi >/dev/null ;;
     pybind11-dev) compgen -G '/usr/*include/pybind11/pybind11.h' >/dev/null || python3 -m pybind11 --cmakedir >/dev/null 2>&1 ;;
     python3-dev) command -v python3-config >/dev/null ;;

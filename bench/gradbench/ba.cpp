@@ -437,6 +437,15 @@ void size_of(session& s, std::size_t n, std::size_t m, std::size_t p) {
     session::check("ba " + size + ", " + c.name + ", weights", weights, want_weights);
     session::check("ba " + size + ", " + c.name + ", Jacobian", to, want);
   }
+  // only: peer
+  if (s.has_peers()) {
+    vector value = want_errors;
+    std::vector<int> places = want_rows;
+    value.insert(value.end(), want_weights.begin(), want_weights.end());
+    places.insert(places.end(), want_columns.begin(), want_columns.end());
+    s.add_peer("ba", size, {{n, m, p}, {in.cameras, in.points, in.w, in.seen}, {in.who}}, value, want, 1e-9, places);
+  }
+  // only: end
   s.time(size, all);
 }
 

@@ -685,6 +685,13 @@ void size_of(session& s, std::size_t n, std::size_t c, bool has_triangles) {
     session::check("ht " + size + ", " + e.name + ", errors", out, want_out, 1e-11);
     session::check("ht " + size + ", " + e.name + ", Jacobian", got, want);
   }
+  // only: peer
+  if (s.has_peers()) {
+    const vector numbers(p.pose.begin(), p.pose.end());
+    s.add_peer("ht", size, {{n, c, bones}, {numbers, p.relative, p.inverse, p.weights, p.base, p.points, us ? p.us : vector()},
+                            {p.parents, p.which, p.triangles}}, want_out, want);
+  }
+  // only: end
   s.time(size, all);
 }
 

@@ -199,6 +199,9 @@ void size_of(session& s, std::size_t k, std::size_t n) {
     s.check("kmeans " + size + ", " + e.name + ", cost", vector{y}, std::vector<long double>{exact}, 1e-11);
     s.check("kmeans " + size + ", " + e.name + ", direction", to, want, 1e-9);
   }
+  // only: peer
+  if (s.has_peers()) s.add_peer("kmeans", size, {{n, k, D}, {points, centroids}, {}}, std::vector<long double>{exact}, want);
+  // only: end
   s.time(size, all);
 }
 

@@ -147,6 +147,9 @@ void size_of(session& s, std::size_t m, std::size_t n) {
     s.check("llsq " + size + ", " + c.name + ", value", vector{y}, std::vector<long double>{exact}, 1e-11);
     s.check("llsq " + size + ", " + c.name + ", gradient", dx, want, 1e-10);
   }
+  // only: peer
+  if (s.has_peers()) s.add_peer("llsq", size, {{n}, {x}, {}}, std::vector<long double>{exact}, want);
+  // only: end
   s.time(size, all);
 }
 

@@ -405,6 +405,11 @@ void size_of(session& s, std::size_t c) {
     s.check("lstm " + size + ", " + e.name + ", loss", vector{y}, std::vector<long double>{exact_loss}, 1e-11);
     s.check("lstm " + size + ", " + e.name + ", gradient", d, want, 1e-9);
   }
+  // only: peer
+  if (s.has_peers() && c > 2) {  // GradBench's takes the first letter twice if there is one to predict
+    s.add_peer("lstm", size, {{Layers, c, bits}, {in.main, in.extra, in.state, in.text}, {}}, std::vector<long double>{exact_loss}, want);
+  }
+  // only: end
   s.time(size, all);
 }
 

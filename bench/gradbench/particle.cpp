@@ -168,6 +168,10 @@ void size_of(session& s, double w) {
     session::check("particle " + size + ", " + c.name, vector{found}, std::vector<long double>{manual(static_cast<long double>(w))}, rough);
     if (w == 0) session::check("particle, GradBench's result, " + std::string(c.name), vector{found}, vector{0.2071918746486116}, rough);
   }
+  // only: peer
+  if (s.has_peers())
+    s.add_peer("particle", size, {{}, {{w}}, {}}, {}, std::vector<long double>{manual(static_cast<long double>(w))}, 1e-4);
+  // only: end
   s.time(size, all);
 }
 

@@ -4,6 +4,7 @@
 
 #include "../clock.hpp"
 #include "../suite/data.hpp"
+#include "peer.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,7 +29,8 @@ inline vector uniform(generator& g, std::size_t n, double low, double high) {
   return x;
 }
 
-/// One way to compute an eval. The first one of a row is `manual`, the baseline. An eval that is a search has a derivative only.
+/// One way to compute an eval. The first one of a row is the baseline: `manual`, or GradBench's own program. An eval that is a search has
+/// a derivative only.
 struct candidate {
   const char* name;
   std::function<void()> primal, derivative;
@@ -36,9 +39,10 @@ struct candidate {
 class session {
  public:
   bool smoke = false;
-  std::string_view only;  // the eval to do; all if empty
+  std::vector<std::string_view> only;  // the evals to do; all if empty
+  std::string peers;                   // where shared objects with GradBench's own programs are; not used if empty
 
-  bool wanted(std::string_view eval) const { return only.empty() || only == eval; }
+  bool wanted(std::string_view eval) const { return only.empty() || std::find(only.begin(), only.end(), eval) != only.end(); }
 
   /// Ends the program unless each element of got is within `allowed` of want, relative to the larger of |want| and a thousandth of the
   /// largest |want|.
@@ -65,9 +69,30 @@ class session {
     check<long double>(what, std::span<const double>(got), std::span<const long double>(want), allowed);
   }
 
+  /// Checks GradBench's own program and makes it the first candidate of the next call of `time`. A search has no value.
+  template <class T>
+  void add_peer(const std::string& eval, const std::string& size, const peer::given& data, const std::vector<T>& value,
+                const std::vector<T>& derivative, double allowed = 1e-9, const std::vector<int>& places = {}) {
+    const std::shared_ptr<peer::program> program = load_peer(eval, data);
+    program->primal();
+    program->derivative();
+    const peer::results got = program->read();
+    check(eval + " " + size + ", GradBench's own, value", got.value, value, allowed);
+    check(eval + " " + size + ", GradBench's own, derivative", got.derivative, derivative, allowed);
+    if (got.places != places) {
+      std::printf("WRONG: %s %s, GradBench's own, places\n", eval.c_str(), size.c_str());
+      std::exit(1);
+    }
+    peer_ = {{"gradbench", {}, [program] { program->derivative(); }}};
+    if (!value.empty()) peer_[0].primal = [program] { program->primal(); };
+  }
+  bool has_peers() const { return !peers.empty(); }
+
   /// Times the candidates in turns and prints a row for this size. With --smoke each runs once.
-  void time(const std::string& size, const std::vector<candidate>& candidates) {
+  void time(const std::string& size, std::vector<candidate> candidates) {
     using bench::median;
+    candidates.insert(candidates.begin(), peer_.begin(), peer_.end());
+    peer_.clear();
     const int rounds = smoke ? 1 : 9;
     std::vector<std::vector<double>> p(candidates.size()), d(candidates.size());
     std::vector<std::size_t> p_repeat, d_repeat;
@@ -112,14 +137,17 @@ class session {
                   over(t.primal, m.primal), t.derivative / m.derivative, (t.primal + t.derivative) / (m.primal + m.derivative),
                   c.lines.c_str(), c.seconds.c_str());
     }
-    if (smoke) std::printf("%s: all values are right\n", eval);
+    if (smoke) std::printf("%s: all values are right%s\n", eval, has_peers() ? ", GradBench's own too" : "");
     std::fflush(stdout);
     totals_.clear();
   }
 
-  static void print_head() {
+  void print_head() const {
     std::printf("%-27s %-10s %12s %12s   %7s %7s %7s %6s %8s\n%54s%s\n", "eval, size", "candidate", "primal us", "deriv. us", "primal",
-                "deriv.", "total", "lines", "compile", "", "over those of manual               seconds");
+                "deriv.", "total", costs_.empty() ? "" : "lines", costs_.empty() ? "" : "compile", "",
+                has_peers()      ? "over those of GradBench's own"
+                : costs_.empty() ? "over those of manual"
+                                 : "over those of manual               seconds");
   }
 
  private:
@@ -132,6 +160,10 @@ class session {
   };
   std::vector<sums> totals_;
   std::vector<cost> costs_;
+  std::vector<candidate> peer_;
+
+  /// A new program of the eval's shared object. Defined in main.cpp, as the evals need nothing of the loader.
+  std::shared_ptr<peer::program> load_peer(const std::string& eval, const peer::given& data) const;
 
   static double over(double a, double b) { return b > 0 ? a / b : 0; }
   static double seconds(const std::function<void()>& f, std::size_t repeat) {
