@@ -8,6 +8,7 @@
 # Compiles the programs of https://github.com/gradbench/gradbench in tools/manual, and of the two searches those in tools/finite, with the
 # flags of their Makefile, as shared objects for bench.gradbench. It checks their results before it times them.
 set -euo pipefail
+[ -z "${GRADBENCH:-}" ] || GRADBENCH=$(realpath "$GRADBENCH")
 cd "$(dirname "$0")/../.."
 source test/setup.sh
 
