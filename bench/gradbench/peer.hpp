@@ -30,7 +30,7 @@ class program {
   virtual results read() const = 0;
 };
 
-/// What a shared object exports as `gradbench_program`. The caller owns the result.
+/// Each shared object exports one, by the name `gradbench_program`. The caller owns the result.
 using maker = program*(const given&);
 
 }  // namespace gradbench::peer

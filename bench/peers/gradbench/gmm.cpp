@@ -4,7 +4,7 @@
 
 #include "tools/manual/gmm.cpp"
 
-/// What the value is more than that of bench/gradbench/gmm.cpp, which leaves out all that no parameter moves.
+/// The constant that bench/gradbench/gmm.cpp leaves out of the value: no parameter moves it.
 static double constant_of(const gmm::Input& in) {
   const int n = in.d + in.wishart.m + 1;
   const double of_prior = n * in.d * (std::log(in.wishart.gamma) - 0.5 * std::log(2)) - log_gamma_distrib(0.5 * n, in.d);
