@@ -44,6 +44,7 @@
 #include "kernel/triangular_product.hpp"
 #include "kernel/triangle_of_product.hpp"
 #include "kernel/known.hpp"
+#include "kernel/small_product.hpp"
 #include "kernel/small.hpp"
 #include "kernel/small_determinant.hpp"
 #include "kernel/small_triangle.hpp"

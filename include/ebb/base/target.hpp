@@ -25,6 +25,13 @@ inline constexpr bool fma = true;
 inline constexpr bool fma = false;
 #endif
 
+/// Registers of 32 bytes beside those of 64, with masks and fused products.
+#if defined(__AVX512VL__) && defined(__AVX512F__) && defined(__FMA__)
+inline constexpr bool halves = true;
+#else
+inline constexpr bool halves = false;
+#endif
+
 /// floor, and the nearest integer with ties to even.
 #if defined(__SSE4_1__) || defined(__aarch64__)
 inline constexpr bool rounding = true;

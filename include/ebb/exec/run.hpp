@@ -80,6 +80,14 @@ inline constexpr bool has_views = [] {
   return any;
 }();
 
+/// Whether step S is a product that may be one of two matrices in memory row by row.
+template <class P, int S>
+inline constexpr bool multiplies_matrices = [] {
+  const plan_step& s = P::plan.steps[static_cast<std::size_t>(S)];
+  const equation& e = P::g.eq[static_cast<std::size_t>(s.equation)];
+  return e.op->kernels.product != nullptr && !has_views<P, S> && s.onto < 0 && (e.attr[0] & in_lanes) == 0;
+}();
+
 /// The numbers of the operands of step S if they are few, so that their places and shapes are constants; else none.
 template <class P, int S, int Count = P::g.eq[static_cast<std::size_t>(P::plan.steps[static_cast<std::size_t>(S)].equation)].count>
 using few_operands = std::make_integer_sequence<int, Count <= 3 ? Count : 0>;
@@ -109,6 +117,8 @@ EBB_INLINE void run_whole(const nest_call& call, [[maybe_unused]] row_position b
     constexpr op_kernels::small_matrix_function one = e.op->kernels.small_matrix;
     if (batch_of<P, operand(0).shape>(call.symbol) == 1 && one(rows, columns, attr, in, call.address(s.out))) return;
   }
+  if constexpr (multiplies_matrices<P, S>)
+    if (multiply_alone<P, e.shape, operand(0).shape, e.attr[0]>(e.op->kernels.product, attr, in, call.address(s.out), call.symbol)) return;
   extent_list shapes[static_cast<std::size_t>(e.count)];
   if constexpr (is_few) (write_extents<P, operand(J).shape>(shapes[J], call.symbol, axes_of<P, operand(J).shape>{}), ...);
   else

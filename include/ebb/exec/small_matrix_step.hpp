@@ -44,4 +44,16 @@ EBB_INLINE std::size_t batch_of(const std::size_t* symbol) {
   return n;
 }
 
+/// Multiplies two matrices if the batch is one and the kernel serves their extents.
+template <class P, int Result, int Left, std::int64_t Flags>
+EBB_INLINE bool multiply_alone(op_kernels::product_function multiply, const std::int64_t* attr, const void* const* in, void* out,
+                               [[maybe_unused]] const std::size_t* symbol) {
+  constexpr int rank = P::shape_at(Result).rank;
+  constexpr int m = P::shape_at(Result).e[rank - 2], k = P::shape_at(Left).e[summed_axis(Flags, 0, rank)];
+  constexpr int n = P::shape_at(Result).e[rank - 1];
+  if (batch_of<P, Result>(symbol) != 1) return false;
+  const auto extent = [](std::size_t e) EBB_LAMBDA { return static_cast<std::ptrdiff_t>(e); };
+  return multiply(extent(extent_value(m, symbol)), extent(extent_value(k, symbol)), extent(extent_value(n, symbol)), attr, in, out);
+}
+
 }  // namespace ebb::inline EBB_ABI::detail

@@ -74,6 +74,9 @@ struct op_kernels {
   /// The whole equation for one matrix of `rows` rows and columns, see [note: one small matrix]; `columns` are those of a system's result,
   /// or of the matrix that is factored. False: nothing is written, and `whole` has to be called.
   using small_matrix_function = bool (*)(int rows, int columns, const std::int64_t* attr, const void* const* in, void* out);
+  /// A product of two matrices alone: op(a) is m x k, op(b) k x n. False: nothing is written, and `whole` has to be called.
+  using product_function = bool (*)(std::ptrdiff_t m, std::ptrdiff_t k, std::ptrdiff_t n, const std::int64_t* attr, const void* const* in,
+                                    void* out);
   vector_function vector = nullptr;
   vector_function ordered = nullptr;  // of a reduction: combine(a, b) where b is no NaN; null if that is not quicker
   vector_function divided = nullptr;  // of a division: c has both parts of -1 / b, see [note: quotients by one number]
@@ -81,6 +84,7 @@ struct op_kernels {
   accumulate_function accumulate = nullptr;
   whole_function whole = nullptr;
   small_matrix_function small_matrix = nullptr;
+  product_function product = nullptr;  // of products of float and double
 };
 
 /// The attributes of an equation of kind result.

@@ -131,6 +131,40 @@ V exponent(V x);
 
 #endif
 
+// --- halves of registers -----------------------------------------------------------------------------------------------------------
+
+/// The lower half of a register, and the first `count` elements of one in memory: see target_has::halves.
+template <class T>
+using half = vector<T, register_bytes / 2>;
+template <class T>
+half<T> lower_half(vector<T> x);
+template <class T>
+half<T> load_half(const T* p, int count);
+template <class T>
+void store_half(T* p, half<T> x, int count);
+
+#if defined(__AVX512VL__) && defined(__AVX512F__) && defined(__FMA__)
+EBB_INLINE half<float> fma(half<float> x, half<float> y, half<float> z) { return _mm256_fmadd_ps(x, y, z); }
+EBB_INLINE half<double> fma(half<double> x, half<double> y, half<double> z) { return _mm256_fmadd_pd(x, y, z); }
+template <class T>
+EBB_INLINE half<T> lower_half(vector<T> x) {  // g++ 12 warns about an uninitialized value in the intrinsic
+  return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA { return __builtin_shufflevector(x, x, I...); }
+  (std::make_integer_sequence<int, count_of<T> / 2>{});
+}
+template <class T>
+EBB_INLINE half<T> load_half(const T* p, int count) {
+  const auto m = static_cast<__mmask8>((1u << count) - 1u);
+  if constexpr (sizeof(T) == 4) return _mm256_maskz_loadu_ps(m, p);
+  else return _mm256_maskz_loadu_pd(m, p);
+}
+template <class T>
+EBB_INLINE void store_half(T* p, half<T> x, int count) {
+  const auto m = static_cast<__mmask8>((1u << count) - 1u);
+  if constexpr (sizeof(T) == 4) _mm256_mask_storeu_ps(p, m, x);
+  else _mm256_mask_storeu_pd(p, m, x);
+}
+#endif
+
 // --- bfloat16 and float16 ----------------------------------------------------------------------------------------------------------
 
 /// The bits as floats, and floats rounded to nearest even as bits.

@@ -50,6 +50,18 @@ struct tile_ends {
   EBB_INLINE tile_ends from(std::ptrdiff_t elements) const { return {more, onto ? onto + elements : nullptr}; }
 };
 
+/// What is computed from x after this is computed after it. Else compilers compute the addresses of all rows before a loop over k, and keep
+/// them in memory: for small products that takes as long as the loop.
+EBB_INLINE void forget([[maybe_unused]] std::ptrdiff_t& x) {
+#if defined(__GNUC__)
+  __asm__("" : "+r"(x));
+#endif
+}
+
+/// Whether narrow last columns of T are computed in halves of registers.
+template <class T>
+inline constexpr bool has_halves = target_has::halves && std::is_floating_point_v<T>;
+
 /// c[Rows x Vectors registers] = (more ? c : 0) + a[Rows x k] * b[k x ...]. b's columns are adjacent. If Masked, only `last` elements of
 /// the last register of each row exist: an int, or a std::integral_constant if that is static.
 template <int Rows, int Vectors, bool Masked, class T>
@@ -76,6 +88,7 @@ inline void run(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t
       const V right[] = {load_right(b, std::integral_constant<int, J>{})...};
       ((acc[I] = link<T>(simd::all(p[I / Vectors * a.row]), right[I % Vectors], acc[I])), ...);
     }
+    forget(c_row);
     if constexpr (std::is_floating_point_v<T>)
       if (ends.onto) ((acc[I] = load(ends.onto + I / Vectors * c_row, std::integral_constant<int, I % Vectors>{}) + acc[I]), ...);
     const auto store = [&]<int K>(std::integral_constant<int, K>) EBB_LAMBDA {
@@ -85,6 +98,35 @@ inline void run(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t
     };
     (store(std::integral_constant<int, I>{}), ...);
   }(std::make_integer_sequence<int, Vectors>{}, std::make_integer_sequence<int, Rows * Vectors>{});
+}
+
+/// The same with Wholes registers and a half, of which `last` elements exist. A half takes half of the time where registers of 64 bytes are
+/// computed in two turns.
+template <int Rows, int Wholes, class T>
+inline void run_half(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row,
+                     const tile_ends<T>& ends, int last) {
+  constexpr int n = simd::count_of<T>, at = Wholes * n, per_row = std::max(Wholes, 1);
+  [&]<int... R, int... I>(std::integer_sequence<int, R...>, std::integer_sequence<int, I...>) EBB_LAMBDA {
+    simd::vector<T> acc[Rows * Wholes + 1] = {};
+    simd::half<T> half[Rows] = {};
+    if (ends.more) {
+      ((acc[I] = simd::load(c + I / per_row * c_row + I % per_row * n)), ...);
+      ((half[R] = simd::load_half(c + R * c_row + at, last)), ...);
+    }
+    const T* p = a.data;
+    for (; k > 0; --k, p += a.col, b += b_row) {
+      const simd::half<T> right = simd::load_half(b + at, last);
+      ((acc[I] = link<T>(simd::all(p[I / per_row * a.row]), simd::load(b + I % per_row * n), acc[I])), ...);
+      ((half[R] = simd::fma(simd::lower_half<T>(simd::all(p[R * a.row])), right, half[R])), ...);
+    }
+    forget(c_row);
+    if (ends.onto) {
+      ((acc[I] = simd::load(ends.onto + I / per_row * c_row + I % per_row * n) + acc[I]), ...);
+      ((half[R] = simd::load_half(ends.onto + R * c_row + at, last) + half[R]), ...);
+    }
+    (simd::store(c + I / per_row * c_row + I % per_row * n, acc[I]), ...);
+    (simd::store_half(c + R * c_row + at, half[R], last), ...);
+  }(std::make_integer_sequence<int, Rows>{}, std::make_integer_sequence<int, Rows * Wholes>{});
 }
 
 /// The width of a tile in registers. A single row needs more: there are no other rows to hide the latency of its chains.
@@ -98,6 +140,9 @@ inline void last_tile(std::ptrdiff_t k, const matrix<T>& a, const T* b, std::ptr
   constexpr int before = (Vectors - 1) * simd::count_of<T>;
   if constexpr (Vectors > 1)
     if (columns <= before) return last_tile<Rows, Vectors - 1>(k, a, b, b_row, c, c_row, columns, ends);
+  if constexpr (has_halves<T> && Rows > 1)
+    if (const int last = static_cast<int>(columns) - before; last <= simd::count_of<T> / 2)
+      return run_half<Rows, Vectors - 1>(k, a, b, b_row, c, c_row, ends, last);
   run<Rows, Vectors, true>(k, a, b, b_row, c, c_row, ends, static_cast<int>(columns) - before);
 }
 
@@ -161,7 +206,8 @@ inline void block(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const 
   block(m, k, a, b, b_row, c, c_row, columns, tile_ends<T>{.more = more});
 }
 
-/// A panel: its row p holds elements (p, 0) to (p, width - 1) of b side by side, with zeros from column number `columns` on.
+/// A panel: its row p holds elements (p, 0) to (p, width - 1) of b side by side, with zeros from column number `columns` on as far as
+/// tiles of so many columns read.
 template <class T>
 inline void pack(T* to, std::ptrdiff_t k, const matrix<T>& b, std::ptrdiff_t columns) {
   constexpr int n = simd::count_of<T>, w = width<T>;
@@ -175,17 +221,30 @@ inline void pack(T* to, std::ptrdiff_t k, const matrix<T>& b, std::ptrdiff_t col
     }
     return;
   }
-  std::ptrdiff_t p = 0;
-  if (b.row == 1)
-    for (; p + n <= k; p += n)
-      for (int j = 0; j < w; j += n)
-        [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
-          simd::vector<T> x[] = {(j + I < columns ? simd::load(b.at(p, j + I)) : simd::vector<T>{})...};
-          simd::transpose<T>(x);
-          (simd::store(to + (p + I) * w + j, x[I]), ...);
-        }(std::make_integer_sequence<int, n>{});
-  for (; p < k; ++p)
-    for (int j = 0; j < w; ++j) to[p * w + j] = j < columns ? *b.at(p, j) : T(0);
+  if (b.row != 1 || k * columns <= n) {
+    for (std::ptrdiff_t p = 0; p < k; ++p)
+      for (int j = 0; j < w; ++j) to[p * w + j] = j < columns ? *b.at(p, j) : T(0);
+    return;
+  }
+  // A tile of so few columns that they fit into one register does not read the next one.
+  const int registers_end = columns > n ? w : n;
+  const auto turn = [&](std::ptrdiff_t p, auto load, auto store) EBB_LAMBDA {
+    for (int j = 0; j < registers_end; j += n)
+      [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA {
+        simd::vector<T> x[] = {(j + I < columns ? load(b.at(p, j + I)) : simd::vector<T>{})...};
+        simd::transpose<T>(x);
+        (store(to + (p + I) * w + j, x[I], I), ...);
+      }(std::make_integer_sequence<int, n>{});
+  };
+  if (k < n) {
+    const int rows = static_cast<int>(k);
+    turn(0, [=](const T* p) EBB_LAMBDA { return simd::load_first(p, rows); },
+         [=](T* p, simd::vector<T> x, int i) EBB_LAMBDA { if (i < rows) simd::store(p, x); });
+    return;
+  }
+  for (std::ptrdiff_t p = 0; p < k; p += n)  // some rows may be written twice
+    turn(std::min(p, k - n), [](const T* q) EBB_LAMBDA { return simd::load(q); },
+         [](T* q, simd::vector<T> x, int) EBB_LAMBDA { simd::store(q, x); });
 }
 
 }  // namespace tile

@@ -4,9 +4,11 @@
 // [note: one small matrix]
 // A 4 x 4 product takes a few nanoseconds; filling a whole_call takes longer. So a step on matrices of one to four rows, if the type fixes
 // them, asks for the batch first: a single matrix goes straight to its kernel. If the kernel refuses, it has written nothing: `whole` then
-// computes the result or reports the error. Chains are the same, and so are the bits.
+// computes the result or reports the error. Chains are the same, and so are the bits. A single product of other extents, if they are
+// small at the call, goes straight to its tiles, too: see kernel/small_product.hpp.
 #pragma once
 
+#include "../kernel/small_product.hpp"
 #include "whole.hpp"
 
 namespace ebb::inline EBB_ABI::detail {
@@ -22,6 +24,13 @@ EBB_INLINE bool contract_small_matrix(int n, int, const std::int64_t* attr, cons
   if (n == 4 && kernel::fours::serves<T>(left, right)) kernel::fours::multiply_one(left, right, a, b, c);
   else kernel::multiply_known(n, left, right, a, b, c);
   return true;
+}
+
+/// c = op(a) op(b) of matrices whose extents the call decides.
+template <class T>
+bool contract_alone(std::ptrdiff_t m, std::ptrdiff_t k, std::ptrdiff_t n, const std::int64_t* attr, const void* const* in, void* out) {
+  return kernel::multiply_small(m, k, n, (attr[0] & left_transposed) != 0, (attr[0] & right_transposed) != 0,
+                                static_cast<const T*>(in[0]), static_cast<const T*>(in[1]), static_cast<T*>(out));
 }
 
 /// A product with a triangle of n x n, where that is quicker than the general kernel.
@@ -79,6 +88,13 @@ constexpr op_kernels::small_matrix_function small_matrix_function_of() {
   else if constexpr (Op::what == kind::solve) return &solve_small_matrix<T>;
   else if constexpr (Op::what == kind::factor && requires { Op::is_quick; }) return &compute_small_matrix<Op, T>;
   else if constexpr (Op::what == kind::factor && !requires { &Op::scratch; }) return &factor_small_matrix<T>;
+  else return nullptr;
+}
+
+/// The function of Op for one product of matrices of dtype T; null for other ops.
+template <class Op, class T>
+constexpr op_kernels::product_function product_function_of() {
+  if constexpr (Op::what == kind::contract && (std::same_as<T, float> || std::same_as<T, double>)) return &contract_alone<T>;
   else return nullptr;
 }
 

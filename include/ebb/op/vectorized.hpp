@@ -107,6 +107,7 @@ struct vectorized {
     }
     k.whole = detail::whole_function_of<Op, T>();
     k.small_matrix = detail::small_matrix_function_of<Op, T>();
+    k.product = detail::product_function_of<Op, T>();
     return k;
   }
   static constexpr op_kernels table = make();
