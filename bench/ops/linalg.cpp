@@ -64,7 +64,7 @@ void lu(const T* a, const T*, T* out, std::size_t n, std::size_t batch) {
 
 void ops::linalg(session& s) {
   const matrices_of_all_sizes rows(s, peers_of_linalg());
-  rows.add("matmul", &matmul<float>, &matmul<double>);
+  rows.add("matmul", &matmul<float>, &matmul<double>, 256, {2, 4, 8, 10, 16, 64, 100, 256});
   rows.add("lower matmul", &lower_matmul<float>, &lower_matmul<double>);
   rows.add("det", &det<float>, &det<double>, 16);  // those of larger matrices are infinite in float
   rows.add("lu", &lu<1, 1, float>, &lu<1, 1, double>);

@@ -71,9 +71,10 @@ class matrices_of_all_sizes {
   matrices_of_all_sizes(session& s, std::vector<matrix_peer> peers) : s_(s), peers_(std::move(peers)) {}
 
   /// `most` is the largest n.
-  void add(const char* name, matrix_kernel<float> f, matrix_kernel<double> d, std::size_t most = 256) const {
+  void add(const char* name, matrix_kernel<float> f, matrix_kernel<double> d, std::size_t most = 256,
+           const std::vector<std::size_t>& sizes = {4, 16, 64, 256}) const {
     if (!s_.wanted(name)) return;
-    for (const std::size_t n : {4u, 16u, 64u, 256u})
+    for (const std::size_t n : sizes)
       for (const std::size_t batch : {1u, 100u}) {
         if (n > most || (n == 256 && batch > 1 && s_.smoke)) continue;
         matrix_rows<float>(s_, peers_, name, f, &matrix_peer::f, n, batch);

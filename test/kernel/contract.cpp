@@ -182,6 +182,28 @@ TEMPLATE_TEST_CASE("products of matrices of all kinds have the bits of the defin
       for (const ptrdiff_t k : {0, 1, 20, 33, 100}) check_flags<TestType>(m, k, n);
 }
 
+TEMPLATE_TEST_CASE("products of few rows or columns and many others have the bits of the definition", "", float, double) {
+  for (const ptrdiff_t few : {1, 2, 3})
+    for (const ptrdiff_t k : {1, 5, 40}) {
+      check_flags<TestType>(600, k, few);
+      check_flags<TestType>(few, k, 600);
+      product p = product::compact(300, k, few, true, true);
+      p.ldc += 2;
+      check<TestType>(p);
+    }
+}
+
+TEMPLATE_TEST_CASE("products whose right operand is read panel by panel where it lies have the bits of the definition", "", float, double) {
+  check_flags<TestType>(64, 120, 70);
+  check_flags<TestType>(37, 450, 61);
+  check_flags<TestType>(40, 30, 600);  // its rows are far apart, so it is packed
+  product p = product::compact(75, 110, 90);
+  p.lda += 3;
+  p.ldb += 5;
+  p.ldc += 7;
+  check<TestType>(p);
+}
+
 TEMPLATE_TEST_CASE("products large enough to be cut into blocks have the bits of the definition", "", float, double, bfloat16) {
   check_flags<TestType>(70, 500, 90);
   check<TestType>(product::compact(40, 20, 2100, false, true));

@@ -5,7 +5,7 @@
 // products is the library's with LAPACK, see [note: large matrices by LAPACK].
 //
 // Method: c is cut into tiles that stay in registers for the whole of k (tile.hpp). Small operands are read where they are. b is packed
-// into panels if its rows are not adjacent in memory or do not fit into the caches; then k, m, n are cut into blocks as in
+// into panels if its rows are not adjacent in memory, are far apart or do not fit into L2; k, m, n are cut into blocks as in
 // K. Goto, R. van de Geijn, Anatomy of high-performance matrix multiplication (2008).
 #pragma once
 
@@ -29,9 +29,9 @@ inline void multiply(const product& shape, const blocking& cut, const matrix<T>&
   const std::ptrdiff_t m = shape.m, k = shape.k, n = shape.n, ldc = shape.ldc;
   if (shape.lanes) return row_products(m, k, a, n, b.transposed(), c, ldc);
   if (n == 1 && a.row == 1 && ldc == 1) return block(1, k, matrix<T>{b.data, 0, b.row}, a.data, a.col, c, 1, m, false);
-  if (n <= thin_columns && a.col == 1 && m >= simd::count_of<T>)
-    return n == 1 ? thin<1>(m, k, a, b, c, ldc) : n == 2 ? thin<2>(m, k, a, b, c, ldc) : thin<3>(m, k, a, b, c, ldc);
-  if (m == 1 && b.row == 1) return thin<1>(n, k, b.transposed(), a.transposed(), c, 1);
+  if (n <= thin_columns && m >= simd::count_of<T>)
+    return a.col == 1 ? thin(n, m, k, a, b, c, ldc) : thin_of_columns(n, m, k, a, b, c, ldc);
+  if (has_thin_rows<T>(m, k, n) && b.row == 1) return thin(m, n, k, b.transposed(), a.transposed(), c, 1, ldc);
   multiply_tiles(shape, cut, a, b, c, scratch);
 }
 

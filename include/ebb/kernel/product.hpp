@@ -30,18 +30,25 @@ namespace tile {
 
 /// The blocks of one product. Sizes are in elements.
 struct blocking {
-  bool pack_b = false, pack_a = false;
+  bool by_panels = false, pack_b = false, pack_a = false;  // one panel of b after the other; what is copied
   std::ptrdiff_t k = 1, m = 0, n = 0;
 
   constexpr std::ptrdiff_t packed_b() const { return pack_b ? (k * n + 15) / 16 * 16 : 0; }
   constexpr std::ptrdiff_t packed() const { return packed_b() + (pack_a ? k * m : 0); }
 };
+/// Whether a right operand whose rows are adjacent is read panel by panel: it does not fit into L1, and many rows of a meet it.
+template <class T>
+constexpr bool is_read_by_panels(std::ptrdiff_t m, std::ptrdiff_t k, std::ptrdiff_t n) {
+  return k * n > 24 * 1024 / static_cast<std::ptrdiff_t>(sizeof(T)) && m >= 4 * height && n > 1;
+}
 template <class T>
 constexpr blocking cut(const product& p) {
-  constexpr std::ptrdiff_t l1 = 24 * 1024 / sizeof(T), l2 = 256 * 1024 / sizeof(T);
-  blocking b{false, false, std::max<std::ptrdiff_t>(p.k, 1), p.m, p.n};
-  b.pack_b = p.m > 1 && p.n > 1 && (p.transpose_b || (p.k * p.n > l1 && p.m >= 4 * height));
-  if (!b.pack_b) return b;
+  constexpr std::ptrdiff_t l2 = 256 * 1024 / sizeof(T), longest = 2048 / sizeof(T);
+  blocking b{false, false, false, std::max<std::ptrdiff_t>(p.k, 1), p.m, p.n};
+  b.by_panels = (p.transpose_b && p.m > 1 && p.n > 1) || is_read_by_panels<T>(p.m, p.k, p.n);
+  if (!b.by_panels) return b;
+  // Panels in L2 are read where they are. Of rows that are further apart, too many may share a set of L1.
+  b.pack_b = p.transpose_b || p.k * p.n > l2 || p.ldb > longest;
   // A panel of b and a strip of a fit into L1, a block of a into L2, the packed part of b into L3.
   const std::ptrdiff_t cuts = (p.k + 255) / 256;
   if (p.k > 384) b.k = (p.k + cuts - 1) / cuts;
@@ -75,18 +82,18 @@ inline void multiply_tiles(const product& shape, const blocking& cut, const matr
     const tile_ends<T> ends{more || p > 0, onto};
     for (std::ptrdiff_t j0 = 0; j0 < n; j0 += cut.n) {
       const std::ptrdiff_t j1 = std::min(j0 + cut.n, n);
-      if (!cut.pack_b) {
+      if (!cut.by_panels) {
         block(m, depth, a.from(0, p), b.at(p, j0), b.row, c + j0, ldc, j1 - j0, ends.from(j0));
         continue;
       }
-      for (std::ptrdiff_t j = j0; j < j1; j += width<T>)
+      for (std::ptrdiff_t j = j0; j < j1 && cut.pack_b; j += width<T>)
         pack(scratch + (j - j0) * depth, depth, b.from(p, j), std::min<std::ptrdiff_t>(width<T>, j1 - j));
       for (std::ptrdiff_t i = 0; i < m; i += cut.m) {
         const std::ptrdiff_t rows = std::min(cut.m, m - i);
         const matrix<T> left = cut.pack_a ? compact_rows(scratch + cut.packed_b(), rows, depth, a.from(i, p)) : a.from(i, p);
         for (std::ptrdiff_t j = j0; j < j1; j += width<T>)
-          block(rows, depth, left, scratch + (j - j0) * depth, width<T>, c + i * ldc + j, ldc, std::min<std::ptrdiff_t>(width<T>, j1 - j),
-                ends.from(i * ldc + j));
+          block(rows, depth, left, cut.pack_b ? scratch + (j - j0) * depth : b.at(p, j), cut.pack_b ? width<T> : b.row,
+                c + i * ldc + j, ldc, std::min<std::ptrdiff_t>(width<T>, j1 - j), ends.from(i * ldc + j));
       }
     }
   }

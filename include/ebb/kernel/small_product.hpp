@@ -1,8 +1,8 @@
 // ebb/kernel/small_product.hpp — one product of small matrices, without the cost of a call of many or of large ones.
 // SPDX-License-Identifier: BSL-1.0
 //
-// The order of sums is that of [note: order of a product], and the tiles are those of all products. What a small product does without: a
-// description of batches and strides, the choice of blocks, and memory of the thread.
+// The order of sums is that of [note: order of a product], and the tiles are those of all products. A small product does without a
+// description of batches and strides, without blocks, and without memory of the thread.
 #pragma once
 
 #include "fours.hpp"
@@ -37,14 +37,14 @@ EBB_TEMPLATE bool multiply_small(std::ptrdiff_t m, std::ptrdiff_t k, std::ptrdif
       return true;
     }
   }
-  if (k > room || n > room || k * ((n + w - 1) / w * w) > room) return false;
+  if (n <= tile::thin_columns && m >= simd::count_of<T>) return false;
   const matrix<T> left{a, left_transposed ? 1 : k, left_transposed ? m : 1};
   if (!right_transposed || n == 1) {
-    if (n <= tile::thin_columns && m >= simd::count_of<T>) return false;
+    if (tile::is_read_by_panels<T>(m, k, n)) return false;
     tile::block(m, k, left, b, n, c, n, n, false);
     return true;
   }
-  if (m == 1) return false;
+  if (k > room || n > room || k * ((n + w - 1) / w * w) > room || tile::has_thin_rows<T>(m, k, n)) return false;
   alignas(64) T panels[static_cast<std::size_t>(room)];
   for (std::ptrdiff_t j = 0; j < n; j += w) {
     const std::ptrdiff_t columns = std::min(w, n - j);

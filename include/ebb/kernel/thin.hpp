@@ -51,9 +51,10 @@ EBB_INLINE void load_square(simd::vector<T> (&x)[static_cast<std::size_t>(square
   }
 }
 
-/// Rows of a from `top` on, as many as a register has elements, times N columns of b.
+/// Rows of a from `top` on, as many as a register has elements, times N columns of b. Columns of c are c_col apart.
 template <int N, class T>
-inline void thin_rows(std::ptrdiff_t k, const T* top, std::ptrdiff_t row, const matrix<T>& b, T* c, std::ptrdiff_t c_row) {
+inline void thin_rows(std::ptrdiff_t k, const T* top, std::ptrdiff_t row, const matrix<T>& b, T* c, std::ptrdiff_t c_row,
+                      std::ptrdiff_t c_col) {
   constexpr int e = square<T>;
   using V = simd::vector<T>;
   V acc[N] = {};
@@ -68,28 +69,59 @@ inline void thin_rows(std::ptrdiff_t k, const T* top, std::ptrdiff_t row, const 
     std::ptrdiff_t p = 0;
     for (; p + e <= k; p += e) group(p, p);
     if (p < k) group(k - e, p);
-    for (int r = 0; r < simd::count_of<T>; ++r) ((c[r * c_row + J] = acc[J][r]), ...);
+    if (c_row == 1) (simd::store(c + J * c_col, acc[J]), ...);
+    else
+      for (int r = 0; r < simd::count_of<T>; ++r) ((c[r * c_row + J * c_col] = acc[J][r]), ...);
   }(std::make_integer_sequence<int, e>{}, std::make_integer_sequence<int, N>{});
 }
 
 /// c(i, j) = sum over p of a(i, p) * b(p, j), for up to three columns of b. Elements of a row of a are adjacent.
 inline constexpr int thin_columns = 3;
+/// Whether the transposed product of m rows is computed so, if elements of a column of its right operand are adjacent.
+template <class T>
+constexpr bool has_thin_rows(std::ptrdiff_t m, std::ptrdiff_t k, std::ptrdiff_t n) {
+  return m == 1 || (m <= thin_columns && n >= simd::count_of<T> && k >= square<T>);
+}
 
 template <int N, class T>
-inline void thin(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const matrix<T>& b, T* c, std::ptrdiff_t c_row) {
+inline void thin(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const matrix<T>& b, T* c, std::ptrdiff_t c_row,
+                 std::ptrdiff_t c_col = 1) {
   constexpr int n = simd::count_of<T>;
   if (m < n || k < square<T>) {
     for (std::ptrdiff_t i = 0; i < m; ++i)
       for (std::ptrdiff_t j = 0; j < N; ++j) {
         simd::vector<T> acc = {};
         for (std::ptrdiff_t p = 0; p < k; ++p) acc = link<T>(simd::all(*a.at(i, p)), simd::all(*b.at(p, j)), acc);
-        c[i * c_row + j] = acc[0];
+        c[i * c_row + j * c_col] = acc[0];
       }
     return;
   }
   for (std::ptrdiff_t i = 0; i < m; i += n) {
     const std::ptrdiff_t first = std::min(i, m - n);  // some rows may be computed twice
-    thin_rows<N>(k, a.at(first, 0), a.row, b, c + first * c_row, c_row);
+    thin_rows<N>(k, a.at(first, 0), a.row, b, c + first * c_row, c_row, c_col);
+  }
+}
+/// The same for 1 <= columns <= thin_columns of b.
+template <class T>
+inline void thin(std::ptrdiff_t columns, std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const matrix<T>& b, T* c,
+                 std::ptrdiff_t c_row, std::ptrdiff_t c_col = 1) {
+  if (columns == 1) return thin<1>(m, k, a, b, c, c_row, c_col);
+  if (columns == 2) return thin<2>(m, k, a, b, c, c_row, c_col);
+  thin<3>(m, k, a, b, c, c_row, c_col);
+}
+
+/// c(i, j) = sum over p of a(i, p) * b(p, j), for up to three columns of b, where elements of a column of a are adjacent: columns of c are
+/// rows of tiles.
+template <class T>
+inline void thin_of_columns(std::ptrdiff_t columns, std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const matrix<T>& b, T* c,
+                            std::ptrdiff_t c_row) {
+  constexpr std::ptrdiff_t most = 1024 / static_cast<std::ptrdiff_t>(sizeof(T));
+  alignas(64) T sums[thin_columns * most];
+  for (std::ptrdiff_t i = 0; i < m; i += most) {
+    const std::ptrdiff_t rows = std::min(most, m - i);
+    block(columns, k, b.transposed(), a.at(i, 0), a.col, sums, most, rows, false);
+    for (std::ptrdiff_t r = 0; r < rows; ++r)
+      for (std::ptrdiff_t j = 0; j < columns; ++j) c[(i + r) * c_row + j] = sums[j * most + r];
   }
 }
 

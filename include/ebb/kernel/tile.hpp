@@ -50,8 +50,8 @@ struct tile_ends {
   EBB_INLINE tile_ends from(std::ptrdiff_t elements) const { return {more, onto ? onto + elements : nullptr}; }
 };
 
-/// What is computed from x after this is computed after it. Else compilers compute the addresses of all rows before a loop over k, and keep
-/// them in memory: for small products that takes as long as the loop.
+/// Hides x from the compiler. Else it computes the addresses of all rows before the loop over k and keeps them in memory, which takes as
+/// long as the loop for small products.
 EBB_INLINE void forget([[maybe_unused]] std::ptrdiff_t& x) {
 #if defined(__GNUC__)
   __asm__("" : "+r"(x));
@@ -166,22 +166,23 @@ inline void known_strip(std::ptrdiff_t k, const matrix<T>& a, const T* b, sum_of
 }
 
 /// The rows of the next tile if so many are left. Tiles of few rows have few chains, which wait for each other: so the last two tiles share
-/// their rows evenly, where a whole tile would leave one or two.
-constexpr int rows_of_tile(std::ptrdiff_t left) {
+/// their rows evenly, where a whole tile would leave one or two. A single row of several tiles has enough chains.
+constexpr int rows_of_tile(std::ptrdiff_t left, bool is_one_wide) {
   if (left > height + 2 || left == height) return height;
-  if (left > height) return height == 6 ? 4 : height;
-  return left >= 6 || left == 4 ? 4 : left >= 3 ? 3 : static_cast<int>(left);
+  if (left > height) return height == 6 ? 4 : left == height + 1 && !is_one_wide ? height : 5;
+  return left == 5 ? 5 : left >= 4 ? 4 : static_cast<int>(left);
 }
 
-/// Calls f(i, rows) with tiles of `count` rows from i on; rows is a constant.
-EBB_INLINE void each_tile(std::ptrdiff_t count, auto f) {
+/// Calls f(i, rows) with tiles of `count` rows from i on; rows is a constant. is_one_wide: the tiles have no neighbours in their rows.
+EBB_INLINE void each_tile(std::ptrdiff_t count, auto f, bool is_one_wide = false) {
   for (std::ptrdiff_t i = 0; i < count;) {
     const auto tiles = [&]<int Rows>(std::integral_constant<int, Rows> rows) EBB_LAMBDA {
       f(i, rows);
       i += Rows;
     };
-    switch (rows_of_tile(count - i)) {
+    switch (rows_of_tile(count - i, is_one_wide)) {
       case height: tiles(std::integral_constant<int, height>{}); break;
+      case 5: tiles(std::integral_constant<int, 5>{}); break;
       case 4: tiles(std::integral_constant<int, 4>{}); break;
       case 3: tiles(std::integral_constant<int, 3>{}); break;
       case 2: tiles(std::integral_constant<int, 2>{}); break;
@@ -196,7 +197,7 @@ inline void block(std::ptrdiff_t m, std::ptrdiff_t k, const matrix<T>& a, const 
                   std::ptrdiff_t c_row, std::ptrdiff_t columns, const tile_ends<T>& ends) {
   each_tile(m, [&]<int Rows>(std::ptrdiff_t i, std::integral_constant<int, Rows>) EBB_LAMBDA {
     strip<Rows>(k, a.from(i, 0), b, b_row, c + i * c_row, c_row, columns, ends.from(i * c_row));
-  });
+  }, columns <= width<T>);
 }
 
 /// The same, without other sums: `more` as in tile_ends.
@@ -221,7 +222,7 @@ inline void pack(T* to, std::ptrdiff_t k, const matrix<T>& b, std::ptrdiff_t col
     }
     return;
   }
-  if (b.row != 1 || k * columns <= n) {
+  if (b.row != 1) {
     for (std::ptrdiff_t p = 0; p < k; ++p)
       for (int j = 0; j < w; ++j) to[p * w + j] = j < columns ? *b.at(p, j) : T(0);
     return;

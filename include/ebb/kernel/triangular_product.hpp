@@ -42,7 +42,7 @@ constexpr std::ptrdiff_t block_of(std::ptrdiff_t n) {
 
 /// Whether the columns of n rows of x are packed into panels, as for a product.
 template <class T>
-constexpr bool packs(std::ptrdiff_t n, std::ptrdiff_t m) { return tile::cut<T>(product::compact(n, n, m)).pack_b; }
+constexpr bool packs(std::ptrdiff_t n, std::ptrdiff_t m) { return tile::cut<T>(product::compact(n, n, m)).by_panels; }
 
 /// One block on the diagonal, a, times n rows of m elements.
 template <bool Upper, class T>
