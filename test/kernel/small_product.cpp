@@ -56,10 +56,15 @@ TEMPLATE_TEST_CASE("small products alone have the bits of their chains", "", flo
   CHECK(served > all * 3 / 4);
 }
 
-TEMPLATE_TEST_CASE("squares up to 32 rows are small, and larger products are refused", "", float, double) {
+TEMPLATE_TEST_CASE("squares up to 32 rows and thin products are served, and larger ones are refused", "", float, double) {
   for (const ptrdiff_t n : {1, 2, 3, 4, 5, 7, 8, 9, 16, 20, 31, 32})
-    for (const int flags : {0, 1, 2, 3}) CHECK((check<TestType>(n, n, n, (flags & 1) != 0, (flags & 2) != 0) || n < 4));
+    for (const int flags : {0, 1, 2, 3}) CHECK(check<TestType>(n, n, n, (flags & 1) != 0, (flags & 2) != 0));
   CHECK_FALSE(check<TestType>(90, 90, 90, false, false));
   CHECK_FALSE(check<TestType>(90, 90, 90, true, true));
   CHECK(check<TestType>(5, 300, 90, true, false));
+  for (const int flags : {0, 1, 2, 3})
+    for (const ptrdiff_t few : {1, 2, 3}) {
+      CHECK(check<TestType>(300, 90, few, (flags & 1) != 0, (flags & 2) != 0));
+      CHECK(check<TestType>(few, 90, 300, (flags & 1) != 0, (flags & 2) != 0));
+    }
 }

@@ -28,10 +28,7 @@ template <class T>
 inline void multiply(const product& shape, const blocking& cut, const matrix<T>& a, const matrix<T>& b, T* c, T* scratch) {
   const std::ptrdiff_t m = shape.m, k = shape.k, n = shape.n, ldc = shape.ldc;
   if (shape.lanes) return row_products(m, k, a, n, b.transposed(), c, ldc);
-  if (n == 1 && a.row == 1 && ldc == 1) return block(1, k, matrix<T>{b.data, 0, b.row}, a.data, a.col, c, 1, m, false);
-  if (n <= thin_columns && m >= simd::count_of<T>)
-    return a.col == 1 ? thin(n, m, k, a, b, c, ldc) : thin_of_columns(n, m, k, a, b, c, ldc);
-  if (has_thin_rows<T>(m, k, n) && b.row == 1) return thin(m, n, k, b.transposed(), a.transposed(), c, 1, ldc);
+  if (multiply_thin(m, k, n, a, b, c, ldc)) return;
   multiply_tiles(shape, cut, a, b, c, scratch);
 }
 

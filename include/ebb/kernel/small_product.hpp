@@ -37,14 +37,14 @@ EBB_TEMPLATE bool multiply_small(std::ptrdiff_t m, std::ptrdiff_t k, std::ptrdif
       return true;
     }
   }
-  if (n <= tile::thin_columns && m >= simd::count_of<T>) return false;
-  const matrix<T> left{a, left_transposed ? 1 : k, left_transposed ? m : 1};
+  const matrix<T> left{a, left_transposed ? 1 : k, left_transposed ? m : 1}, right{b, right_transposed ? 1 : n, right_transposed ? k : 1};
+  if (tile::multiply_thin(m, k, n, left, right, c, n)) return true;
   if (!right_transposed || n == 1) {
     if (tile::is_read_by_panels<T>(m, k, n)) return false;
     tile::block(m, k, left, b, n, c, n, n, false);
     return true;
   }
-  if (k > room || n > room || k * ((n + w - 1) / w * w) > room || tile::has_thin_rows<T>(m, k, n)) return false;
+  if (k > room || n > room || k * ((n + w - 1) / w * w) > room) return false;
   alignas(64) T panels[static_cast<std::size_t>(room)];
   for (std::ptrdiff_t j = 0; j < n; j += w) {
     const std::ptrdiff_t columns = std::min(w, n - j);

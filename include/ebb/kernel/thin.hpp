@@ -51,7 +51,8 @@ EBB_INLINE void load_square(simd::vector<T> (&x)[static_cast<std::size_t>(square
   }
 }
 
-/// Rows of a from `top` on, as many as a register has elements, times N columns of b. Columns of c are c_col apart.
+/// Rows of a from `top` on, as many as a register has elements, times N columns of b. Elements of a row of c are adjacent; if those
+/// of a column are, columns are c_col apart.
 template <int N, class T>
 inline void thin_rows(std::ptrdiff_t k, const T* top, std::ptrdiff_t row, const matrix<T>& b, T* c, std::ptrdiff_t c_row,
                       std::ptrdiff_t c_col) {
@@ -71,7 +72,7 @@ inline void thin_rows(std::ptrdiff_t k, const T* top, std::ptrdiff_t row, const 
     if (p < k) group(k - e, p);
     if (c_row == 1) (simd::store(c + J * c_col, acc[J]), ...);
     else
-      for (int r = 0; r < simd::count_of<T>; ++r) ((c[r * c_row + J * c_col] = acc[J][r]), ...);
+      for (int r = 0; r < simd::count_of<T>; ++r) ((c[r * c_row + J] = acc[J][r]), ...);
   }(std::make_integer_sequence<int, e>{}, std::make_integer_sequence<int, N>{});
 }
 
@@ -123,6 +124,19 @@ inline void thin_of_columns(std::ptrdiff_t columns, std::ptrdiff_t m, std::ptrdi
     for (std::ptrdiff_t r = 0; r < rows; ++r)
       for (std::ptrdiff_t j = 0; j < columns; ++j) c[(i + r) * c_row + j] = sums[j * most + r];
   }
+}
+
+/// A product with few rows or columns, by the kernels for these. False: it has none.
+template <class T>
+inline bool multiply_thin(std::ptrdiff_t m, std::ptrdiff_t k, std::ptrdiff_t n, const matrix<T>& a, const matrix<T>& b, T* c,
+                          std::ptrdiff_t c_row) {
+  if (n == 1 && a.row == 1 && c_row == 1) block(1, k, matrix<T>{b.data, 0, b.row}, a.data, a.col, c, 1, m, false);
+  else if (n <= thin_columns && m >= simd::count_of<T>) {
+    if (a.col == 1) thin(n, m, k, a, b, c, c_row);
+    else thin_of_columns(n, m, k, a, b, c, c_row);
+  } else if (has_thin_rows<T>(m, k, n) && b.row == 1) thin(m, n, k, b.transposed(), a.transposed(), c, 1, c_row);
+  else return false;
+  return true;
 }
 
 }  // namespace kernel::tile
