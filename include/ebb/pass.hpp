@@ -23,5 +23,6 @@
 #include "pass/components.hpp"
 #include "pass/zeros.hpp"
 #include "pass/unpack.hpp"
+#include "pass/windows.hpp"
 #include "pass/pipeline.hpp"
 #include "pass/jacobian.hpp"

@@ -267,7 +267,9 @@ class block_nest {
         end = std::min(end, left);
       } else if (first < 0 || left <= 0) end = 0;
     }
-    if (begin < end) {
+    if (begin < end && x.source == nest_load::from::placed) {
+      fill(at(x.to) + static_cast<std::size_t>(begin) * size, x.bits, size, static_cast<std::size_t>(end - begin));
+    } else if (begin < end) {
       const char* const from = row + (static_cast<std::ptrdiff_t>(j) + begin) * static_cast<std::ptrdiff_t>(size);
       std::memcpy(at(x.to) + static_cast<std::size_t>(begin) * size, from, static_cast<std::size_t>(end - begin) * size);
     }

@@ -182,7 +182,8 @@ struct dtype_kit {
   int (*sum)(graph&, int x, std::int64_t mask);
   int (*reshape)(graph&, int x, int shape);
   int (*permute)(graph&, int x, const int* axes);  // axis i of the result is axis axes[i] of x
-  int (*slice)(graph&, int x, int axis, int start, int shape);
+  int (*slice)(graph&, int x, int axis, std::int64_t start, int shape);
+  int (*place)(graph&, int x, int axis, std::int64_t start, int shape);  // within zeros
   int (*concat)(graph&, number_range in, int axis, int shape);
   int (*result)(graph&, int loop, int shape, attributes_of_result which);
   int (*widen)(graph&, int x);                     // x in the dtype that this one is computed in

@@ -53,7 +53,7 @@ class chain_link {
     }
     for (int i = 0; i < n.loads.count; ++i) {
       const nest_load& x = plan.loads[static_cast<std::size_t>(n.loads.first + i)];
-      if (x.source == nest_load::from::index) return false;
+      if (x.source == nest_load::from::index || x.source == nest_load::from::placed) return false;
       if (x.source == nest_load::from::array && x.along == 0 && (is_primary(x.buffer) || is_mask(x.buffer))) return false;
     }
     for (int i = 0; i < n.stores.count; ++i)

@@ -286,6 +286,16 @@ EBB_INLINE V in_order(V x) {
   return x;
 }
 
+/// x, which stays in its register: g++ would load it again in each operation that may read memory, and most loads of a row's neighbours
+/// are of two lines of the cache.
+template <class V>
+EBB_INLINE V in_register(V x) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  asm("" : "+v"(x));
+#endif
+  return x;
+}
+
 /// Lane i is lane index[i] of x, which has elements of 4 or 8 bytes.
 template <class T>
 EBB_INLINE vector<T> permuted(vector<T> x, vector<int_of<T>> index) {

@@ -57,6 +57,7 @@ class nest_kernel {
   static constexpr std::ptrdiff_t known_row = code::template known_extent<inner>;
   static constexpr bool whole_steps = known_row < 0 || known_row >= lane_count;
   static constexpr bool tails = known_row <= 0 || known_row % lane_count != 0;
+  static constexpr bool has_interior = code::has_interior && !joins_rows && whole_steps;
   /// Whether a row that can hold all logical lanes takes them in one turn.
   static constexpr bool takes_turns = n.small && has_run && (known_row < 0 || known_row >= logical_lanes);
 
@@ -161,24 +162,44 @@ class nest_kernel {
     [[maybe_unused]] std::size_t lane = phase % lane_count, u = phase / lane_count;
     if constexpr (joins_rows)
       if (u != 0) turn(x);
-    // The number of elements that are left may become negative: if a step took off only what it has, its minimum would be part of the
-    // loop's chain, which costs two more cycles a step.
-    while (left > 0) {
-      if constexpr (takes_turns && joins_rows)
-        if (u == 0 && lane == 0 && left >= logical_lanes) {
-          turns(x, p, r, j, left);
-          continue;
-        }
-      const std::ptrdiff_t room = lane_count - (joins_rows ? static_cast<std::ptrdiff_t>(lane) : 0);
-      const int c = static_cast<int>(left < room ? left : room);
-      if constexpr (known_row == 1 && !joins_rows) step(x, p, r, j, u, detail::one_lane{});
-      else if constexpr (!tails) step(x, p, r, j, u, detail::whole_step{});
-      else if constexpr (joins_rows) step(x, p, r, j, u, detail::middle_lanes{lane, c});
-      else step(x, p, r, j, u, detail::first_lanes<whole_steps, n.loops == 1>{c});
-      j += static_cast<std::size_t>(room);
-      left -= room;
-      lane = 0;
-      u = (u + 1) % accumulators;
+    [[maybe_unused]] typename code::interval interior;
+    std::ptrdiff_t stop = 0;  // so many elements are left where the steps without zeros begin
+    if constexpr (has_interior) {
+      interior = code::interior(p, static_cast<std::ptrdiff_t>(j) + left);
+      const std::ptrdiff_t before = std::max<std::ptrdiff_t>(interior.first - static_cast<std::ptrdiff_t>(j) + lane_count - 1, 0) / lane_count;
+      if (static_cast<std::ptrdiff_t>(j) + (before + 1) * lane_count <= interior.last) stop = left - before * lane_count;
+    }
+    for (;;) {
+      // The number of elements that are left may become negative: if a step took off only what it has, its minimum would be part of the
+      // loop's chain, which costs two more cycles a step.
+      while (left > stop) {
+        if constexpr (takes_turns && joins_rows)
+          if (u == 0 && lane == 0 && left >= logical_lanes) {
+            turns(x, p, r, j, left);
+            continue;
+          }
+        const std::ptrdiff_t room = lane_count - (joins_rows ? static_cast<std::ptrdiff_t>(lane) : 0);
+        const int c = static_cast<int>(left < room ? left : room);
+        if constexpr (known_row == 1 && !joins_rows) step(x, p, r, j, u, detail::one_lane{});
+        else if constexpr (!tails) step(x, p, r, j, u, detail::whole_step{});
+        else if constexpr (joins_rows) step(x, p, r, j, u, detail::middle_lanes{lane, c});
+        else step(x, p, r, j, u, detail::first_lanes<whole_steps, n.loops == 1>{c});
+        j += static_cast<std::size_t>(room);
+        left -= room;
+        lane = 0;
+        u = (u + 1) % accumulators;
+      }
+      if constexpr (!has_interior) break;
+      else {
+        if (stop == 0) break;
+        do {
+          step(x, p, r, j, u, detail::step_without_zeros{});
+          j += lane_count;
+          left -= lane_count;
+          u = (u + 1) % accumulators;
+        } while (static_cast<std::ptrdiff_t>(j) + lane_count <= interior.last);
+        stop = 0;
+      }
     }
     if constexpr (has_run)
       if (u != 0) turn(x);

@@ -12,6 +12,7 @@
 #include "../base/repeat.hpp"
 #include "../num/quotient.hpp"
 #include "nest_places.hpp"
+#include "part.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -53,6 +54,8 @@ struct nest_step : nest_places<P, Number> {
   using locals = typename places::locals;
   using pointers = typename places::pointers;
 
+  static constexpr int piece_length = 64;  // see [note: computed in pieces]
+
   // One equation of a step.
   template <int I>
   static EBB_PART void load_one(locals& v, const pointers& p, std::size_t j, auto part) {
@@ -74,16 +77,56 @@ struct nest_step : nest_places<P, Number> {
         to = convert<T>(lanes<std::int64_t>::all(static_cast<std::int64_t>(p.index[loop])));
       }
     } else {
-      const T* from = reinterpret_cast<const T*>(p.in[I]);
-      if constexpr (places::template has_zeros<I>) load_placed<I>(to, from, p, static_cast<std::ptrdiff_t>(j), part);
+      [[maybe_unused]] const T* from = reinterpret_cast<const T*>(p.in[I]);
+      constexpr bool without_zeros = std::is_same_v<decltype(part), detail::step_without_zeros>;
+      if constexpr (e.source == nest_load::from::placed) {
+        constexpr T x = from_cell<T>(e.bits);
+        if constexpr (without_zeros) {
+          to = lanes<T>::all(x);
+        } else {
+          T row[lane_count];
+          for (T& y : row) y = x;
+          load_placed<I>(to, row, p, static_cast<std::ptrdiff_t>(j), part);
+        }
+      } else if constexpr (without_zeros && e.along >> inner & 1 && (e.view < 0 || places::template has_zeros<I>)) {
+        to = part.load(from + j);
+        if constexpr (full_width<T>)
+          for (auto& x : to.part) x = simd::in_register(x);
+      } else if constexpr (places::template has_zeros<I>) load_placed<I>(to, from + j, p, static_cast<std::ptrdiff_t>(j), part);
       else if constexpr (!(e.along >> inner & 1)) to = lanes<T>::all(*from);
       else if constexpr (e.view < 0) to = part.load(from + j);
       else load_apart<I>(to, from, p, static_cast<std::ptrdiff_t>(j), part);
     }
   }
-  /// The elements of a place: zeros outside of the rows that it puts somewhere, see [note: zeros around].
+  /// Elements [first, last) of a row, within which no load needs zeros. A row has one body for these and one for the steps around them,
+  /// which ask where zeros begin; a large nest has the second one alone.
+  struct interval {
+    std::ptrdiff_t first = 0, last = 0;
+  };
+  static constexpr std::ptrdiff_t least_interior = 6 * lane_count;
+  static constexpr bool has_interior = places::any_zeros && n.loops == 1 && n.computes.count <= 2 * piece_length &&
+                                       (places::template known_extent<inner> < 0 || places::template known_extent<inner> >= least_interior);
+  static EBB_PART interval interior(const pointers& p, std::ptrdiff_t count) {
+    interval r{0, count};
+    if (count < least_interior) return {0, 0};
+    repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
+      repeat<n.loops>([&]<int L>() EBB_PART_LAMBDA {
+        if constexpr (constexpr placed_rows rows = places::template placed<I, L>; rows.some) {
+          const auto first = rows.first - static_cast<std::ptrdiff_t>(p.index[L]);
+          const auto last = first + static_cast<std::ptrdiff_t>(p.placed_count[I][L]);
+          if constexpr (L == inner) {
+            r.first = std::max(r.first, first);
+            r.last = std::min(r.last, last);
+          } else if (first > 0 || last <= 0) r.last = 0;
+        }
+      });
+    });
+    return r;
+  }
+  /// The elements of a place, from element j of a row on, which is at x: zeros outside of the rows that it puts somewhere, see
+  /// [note: zeros around].
   template <int I, class T>
-  static EBB_PART void load_placed(lanes<T>& to, const T* from, const pointers& p, std::ptrdiff_t j, auto part) {
+  static EBB_PART void load_placed(lanes<T>& to, const T* x, const pointers& p, std::ptrdiff_t j, auto part) {
     bool is_inside = true;
     repeat<inner>([&]<int L>() EBB_PART_LAMBDA {
       if constexpr (constexpr placed_rows rows = places::template placed<I, L>; rows.some)
@@ -93,10 +136,10 @@ struct nest_step : nest_places<P, Number> {
       const auto first = static_cast<std::ptrdiff_t>(p.index[inner]) + j - rows.first;
       const auto left = static_cast<std::ptrdiff_t>(p.placed_count[I][inner]) - first;
       const auto room = lane_count - static_cast<std::ptrdiff_t>(part.lane());
-      if (is_inside && first >= 0 && left >= room) [[likely]] to = part.load(from + j);
-      else if (is_inside && first > -room && left > 0) to = detail::load_between(from + j, -first, left, part.lane());
+      if (is_inside && first >= 0 && left >= room) [[likely]] to = part.load(x);
+      else if (is_inside && first > -room && left > 0) to = detail::load_between(x, -first, left, part.lane());
       else to = lanes<T>::all(T{});
-    } else if (is_inside) [[likely]] to = part.load(from + j);
+    } else if (is_inside) [[likely]] to = part.load(x);
     else to = lanes<T>::all(T{});
   }
   template <int I, class T>
@@ -198,7 +241,6 @@ struct nest_step : nest_places<P, Number> {
   // clang stops at folds of more than 250 items. g++ optimizes each function before it inlines it: there, referenced values are
   // memory, and the time to analyse memory grows with the square of its size. So pieces are short, and the function that joins them owns
   // the values.
-  static constexpr int piece_length = 64;
   using pieces = std::make_integer_sequence<int, (n.computes.count + piece_length - 1) / piece_length>;
   template <int Piece>
   using piece = std::make_integer_sequence<int, std::min(n.computes.count - Piece * piece_length, piece_length)>;

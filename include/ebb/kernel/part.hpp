@@ -125,6 +125,9 @@ struct whole_step {
   EBB_INLINE void store_joined(const lanes<T> (&x)[Count], T* p) const { detail::store_joined(x, p); }
 };
 
+/// A whole step of which no load needs zeros: see [note: zeros around].
+struct step_without_zeros : whole_step {};
+
 /// A single element. It is loaded into all lanes: the parts of a wide value are then equal, and are computed once.
 struct one_lane {
   static constexpr bool whole() { return false; }

@@ -39,15 +39,18 @@ struct kit_of {
     return emit<op::permute, T>(g, {x}, {pack_axes(axes, g.shape_of(x).rank)});
   }
   static constexpr int widen(graph& g, int x) { return cast_to<detail::computed_in<T>>(operand<T>{&g, x}).id; }
-  static constexpr int slice(graph& g, int x, int axis, int start, int shape) {
+  static constexpr int slice(graph& g, int x, int axis, std::int64_t start, int shape) {
     return slice_as(operand<T>{&g, x}, {axis, start}, shape).id;
+  }
+  static constexpr int place(graph& g, int x, int axis, std::int64_t start, int shape) {
+    return place_in(operand<T>{&g, x}, {axis, start}, shape).id;
   }
   static constexpr int concat(graph& g, number_range in, int axis, int shape) { return emit_as<op::concat, T>(g, shape, in, {axis}); }
   static constexpr int result(graph& g, int loop, int shape, attributes_of_result which) {
     return emit_as<op::result_of_loop, T>(g, shape, {loop}, {which.number, which.kind});
   }
-  static constexpr dtype_kit table{&add, &sub, &neg, &literal, &constant, &input, &broadcast, &sum, &reshape, &permute, &slice, &concat,
-                                   &result, &widen};
+  static constexpr dtype_kit table{&add, &sub, &neg, &literal, &constant, &input, &broadcast, &sum, &reshape, &permute, &slice, &place,
+                                   &concat, &result, &widen};
 };
 
 }  // namespace ebb::inline EBB_ABI

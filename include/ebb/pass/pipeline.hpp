@@ -10,8 +10,9 @@
 //   relaxed         rewritten by rules for real numbers: only the program of ebb::relaxed   relax
 //   partitioned     a forward and a backward half, and what the first one saves     partition
 //   distinct        halves without arguments they do not read and repeated outputs  used_arguments, distinct_outputs
-//   lowered         without what only differentiation reads, what loops repeat ahead    lower, hoist, unpack
-//                   of them, short axes as components
+//   lowered         without what only differentiation reads, what loops repeat ahead    lower, hoist, unpack, windows_first
+//                   of them, short axes as components, windows of cheap values computed
+//                   where loops read them
 //   planned         loops, buffers, order; see plan/plan.hpp                        make_plan
 // grad drops the value after the stage simplified, since nothing asks for it. In the program of ebb::relaxed(f) and in those of its
 // derivatives, relaxed follows each simplified below: a graph names the pass, see `own_pass`.
@@ -42,6 +43,7 @@
 #include "partition.hpp"
 #include "push_forward.hpp"
 #include "unpack.hpp"
+#include "windows.hpp"
 
 #include "../base/look_up.hpp"
 
@@ -202,7 +204,7 @@ constexpr distinct_results distinct_backward(const graph& half) {
 /// The graph that is planned.
 template <bool Watched = false>
 constexpr graph lowered(const graph& g, part_of_region part = part_of_region::none) {
-  graph r = unpack(hoist(lower(g)));
+  graph r = windows_first(unpack(hoist(lower(g))));
   r.brings = {};  // it has run: constants that are emitted need not name it
   note_stage<Watched>(stage::lowered, r, part);
   return r;

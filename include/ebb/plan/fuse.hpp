@@ -38,6 +38,8 @@ struct grouping {
   constexpr int shown(const graph& g, int k) const;
   /// Whether a slice or permutation between shown(g, k) and k leaves elements out or in another order: k has no address then, but a view.
   constexpr bool is_shown_apart(const graph& g, int k) const;
+  /// Whether k shows a literal with zeros around, which loops make: it is never in memory.
+  constexpr bool is_placed_literal(const graph& g, int k) const;
 };
 
 constexpr int grouping::shown(const graph& g, int k) const {
@@ -49,6 +51,12 @@ constexpr bool grouping::is_shown_apart(const graph& g, int k) const {
   for (k = viewed(g, k); is_view(k); k = viewed(g, part[k].whole))
     if (part.data()[k].at.apart) return true;
   return false;
+}
+
+constexpr bool grouping::is_placed_literal(const graph& g, int k) const {
+  bool placed = false;
+  for (k = viewed(g, k); is_view(k); k = viewed(g, part[k].whole)) placed = placed || g.op(k).family == family_of<op::place>;
+  return placed && g.op(k).what == kind::literal;
 }
 
 constexpr bool is_source(kind what) { return what == kind::input || what == kind::literal || what == kind::index; }
@@ -113,6 +121,11 @@ class fuser {
     const std::uint64_t family = g_.op(k).family;
     part_place at;
     if (family == family_of<op::place>) {
+      const int x = g_.operand(k, 0);
+      if (g_.op(x).what == kind::literal && read_.puts_zeros_around(k)) {
+        r_.part[k] = {x, {.shape = g_.eq[k].shape, .whole = g_.eq[k].shape, .apart = true}};
+        return copy_reason::none;
+      }
       const copy_reason why = put_in(k, 0, detail::find_part(g_, k, g_.operand(k, 0), g_.eq[k].attr, at), at);
       if (why == copy_reason::none || !read_.puts_zeros_around(k)) return why;
       r_.part[k] = {g_.operand(k, 0), {.shape = g_.eq[k].shape, .whole = g_.eq[k].shape, .apart = true}};
@@ -255,7 +268,7 @@ class fuser {
     require_memory(g_.operand(k, 0));
   }
   constexpr void place_view(int k) {
-    if (read_.is_read(k)) require_memory(g_.operand(k, 0));
+    if (read_.is_read(k) && !r_.is_placed_literal(g_, k)) require_memory(g_.operand(k, 0));
     level_[k] = level_[r_.shown(g_, k)];
   }
   /// An array that a loop gives is in memory when the loop has run.
@@ -287,6 +300,7 @@ class fuser {
   }
   /// k is read as an array. Literals, indices and broadcasts then need a loop that writes them.
   EBB_COLD constexpr void require_memory(int k) {
+    if (r_.is_placed_literal(g_, k)) return;
     k = r_.shown(g_, k);
     if (r_.stored[k] || g_.op(k).what == kind::input) return;
     r_.stored[k] = 1;

@@ -224,7 +224,10 @@ class planner {
       x.along = loops_along(n, repeated);
       plan_view v;
       if (finds_strides(y, v)) x.view = strides_by_loop(n, g_.shape_of(y), v, repeated);
-      x.buffer = fused_.is_shown_apart(g_, y) ? view_of(y) : buffer_of(y);
+      if (fused_.is_placed_literal(g_, y)) {
+        x.source = nest_load::from::placed;
+        x.bits = static_cast<cell>(g_.eq[fused_.shown(g_, y)].attr[0]);
+      } else x.buffer = fused_.is_shown_apart(g_, y) ? view_of(y) : buffer_of(y);
     }
     p_.loads.push(x);
     return x.to;

@@ -79,7 +79,7 @@ class array_readers {
         }
         others[in[j]] = others[in[j]] > 0 ? 2 : 1;
         if (what == kind::move || what == kind::reshape || what == kind::broadcast)
-          is_shown_[in[j]] = is_shown_[in[j]] || !is_slice_with_zeros(k);
+          is_shown_[in[j]] = is_shown_[in[j]] || !(is_slice_with_zeros(k) || (is_place(k) && puts_zeros_around(k)));
         if (is_view) readers[in[j]] |= reader_of(k, j);
       }
     }
@@ -92,6 +92,7 @@ class array_readers {
     if (is_place(x)) return reads_with_zeros(k, x) ? loops : steps;
     if (op.what == kind::contract) return is_read_by_product(x) ? products : steps;
     if (joined_space(g_, k) >= 0) return may_repeat(g_, x) || is_read_by_loop(x) ? loops : steps;
+    if (is_place(k) && puts_zeros_around(k) && shows_place(x)) return loops;
     if (joins_parts(op)) return is_read_by_rows(x) ? moves : steps;
     const bool by_products = readers_[k] == products && !is_result_[k] && !is_copied(k);  // k is a view that products alone read
     if (may_repeat(g_, x)) {
@@ -116,9 +117,11 @@ class array_readers {
   /// Whether only loops read k, a slice of what shows a place, directly or by further slices, and may put zeros around the place's operand.
   EBB_COLD constexpr bool is_slice_with_zeros(int k) const {
     if (g_.op(k).family != family_of<op::slice> || readers_[k] != loops || is_result_[k] || is_shown_[k]) return false;
-    int x = k;
-    while (may_show(g_, x)) x = g_.operand(x, 0);
-    return is_place(x) && is_read_with_zeros(k);
+    return shows_place(k) && is_read_with_zeros(k);
+  }
+  constexpr bool shows_place(int k) const {
+    while (may_show(g_, k)) k = g_.operand(k, 0);
+    return is_place(k);
   }
   /// f(v) for the strides of k, a view, in each array on the way to it that may be in memory: other steps may need any of these. Loops read
   /// no part of a broadcast: for them it is in memory.

@@ -214,17 +214,28 @@ constexpr bool restride(const graph& g, const shape& from, const shape& to, plan
   return true;
 }
 
+/// Adds x to the offset of a view; false if it has too many terms.
+constexpr bool add_offset(plan_view& v, const extent_product& x) {
+  if (x.factor == 0) return true;
+  for (int i = 0; i < v.terms; ++i) {
+    extent_product& term = v.offset[i];
+    bool same = true;
+    for (int j = 0; j < extent_product::most; ++j) same = same && term.symbols[j] == x.symbols[j];
+    if (!same) continue;
+    term.factor += x.factor;
+    return true;
+  }
+  if (v.terms == plan_view::most_terms) return false;
+  v.offset[v.terms++] = x;
+  return true;
+}
 /// Adds the elements before a slice to the offset, and makes the strides those of the slice.
 constexpr bool slice_view(const graph& g, const shape& whole, const shape& own, const stride& s, plan_view& v) {
   const extent_product row = v.along[s.axis];
   const auto add = [&](int extent, std::int64_t times) {
-    if (times == 0) return true;
-    if (v.terms == plan_view::most_terms) return false;
     extent_product x = row;
     x.factor *= times;
-    if (extent != 1 && !multiply(g.syms, x, extent)) return false;
-    v.offset[v.terms++] = x;
-    return true;
+    return (times == 0 || extent == 1 || multiply(g.syms, x, extent)) && add_offset(v, x);
   };
   if (placed_rows& p = v.placed[s.axis]; p.some) {
     if (s.step != 1 || s.start < 0) return false;
@@ -235,14 +246,32 @@ constexpr bool slice_view(const graph& g, const shape& whole, const shape& own, 
   return (s.start >= 0 || add(whole.e[s.axis], 1)) && add(1, s.start);
 }
 
-/// Leaves out the elements before a place: the first of its rows begins where the array of shape `own` does.
-constexpr bool place_view(const graph& g, const shape& own, const stride& s, plan_view& v) {
-  if (s.step != 1 || s.start < 0 || v.placed[s.axis].some || v.terms == plan_view::most_terms) return false;
-  v.placed[s.axis] = {s.start, g.syms.find(own.e[s.axis]), true};
+/// Whether an array of extent `all` ends `before` rows and the extent `own` after its beginning.
+constexpr bool ends_after(const symbols& syms, std::int64_t before, int own, int all) {
+  own = syms.find(own);
+  all = syms.find(all);
+  if (own >= 0 && all >= 0) return before + own == all;
+  if (before == 0) return own == all;
+  for (int i = 0; i < syms.count(); ++i)
+    if (const extent_origin& o = syms.origin(i); o.rule == extent_rule::sum && syms.find(o.a) == own && syms.find(~i) == all && o.b == before)
+      return true;
+  return false;
+}
+/// Leaves out the elements before a place: the first of its rows begins where the array of shape `own` does. Where that has zeros itself,
+/// rows that are no zeros must end where they did, or where the array of shape `all` ends: a view has one interval of them.
+constexpr bool place_view(const graph& g, const shape& own, const shape& all, const stride& s, plan_view& v) {
+  if (s.step != 1 || s.start < 0) return false;
+  placed_rows& p = v.placed[s.axis];
+  const int rows = g.syms.find(own.e[s.axis]);
+  if (p.some) {
+    const bool inside = rows >= 0 && p.count >= 0 ? p.first + p.count <= rows : p.first <= 0 && p.count == rows;
+    if (!inside && !ends_after(g.syms, s.start, rows, all.e[s.axis])) return false;
+    if (p.first < 0 && s.start != 0) return false;
+    p.first += s.start;
+  } else p = {s.start, rows, true};
   extent_product before = v.along[s.axis];
   before.factor *= -s.start;
-  if (s.start != 0) v.offset[v.terms++] = before;
-  return true;
+  return add_offset(v, before);
 }
 constexpr bool has_zeros(const plan_view& v) {
   for (const placed_rows& p : v.placed)
@@ -268,7 +297,7 @@ constexpr bool find_view(const graph& g, int k, auto&& shows, plan_view& v) {
   if (!find_view(g, x, shows, v)) return false;
   if (g.op(k).what == kind::reshape) return !has_zeros(v) && restride(g, g.shape_of(x), g.shape_of(k), v);
   if (g.op(k).family == family_of<op::place>)
-    return place_view(g, g.shape_of(x), stride::unpacked(g.eq[k].attr[0], g.eq[k].attr[1]), v);
+    return place_view(g, g.shape_of(x), g.shape_of(k), stride::unpacked(g.eq[k].attr[0], g.eq[k].attr[1]), v);
   if (g.op(k).family == family_of<op::slice>)
     return slice_view(g, g.shape_of(x), g.shape_of(k), stride::unpacked(g.eq[k].attr[0], g.eq[k].attr[1]), v);
   const plan_view from = v;

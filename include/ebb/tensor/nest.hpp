@@ -39,13 +39,13 @@ struct placed_rows {
 
 /// Sets of loops are masks: bit l is loop l.
 struct nest_load {
-  enum class from : std::uint8_t { array, literal, index };
+  enum class from : std::uint8_t { array, literal, index, placed };  // placed: a literal with zeros around, see [note: zeros around]
   from source = from::array;
   slot to;
   int buffer = -1;  // of an array
   int along = 0;    // the loops along which it varies
   int view = -1;    // the plan's view with its strides along the loops, if it lies in another array with rows apart: see [note: rows apart]
-  cell bits = 0;    // of a literal
+  cell bits = 0;    // of a literal, placed or not
   slot reciprocal;  // and the next one, of a divisor that is one number in each row: see [note: quotients by one number]
   int columns = -1;  // the columns to which it belongs, in the plan's list
 };
