@@ -166,7 +166,8 @@ class nest_kernel {
     std::ptrdiff_t stop = 0;  // so many elements are left where the steps without zeros begin
     if constexpr (has_interior) {
       interior = code::interior(p, static_cast<std::ptrdiff_t>(j) + left);
-      const std::ptrdiff_t before = std::max<std::ptrdiff_t>(interior.first - static_cast<std::ptrdiff_t>(j) + lane_count - 1, 0) / lane_count;
+      const std::ptrdiff_t with_zeros = std::max<std::ptrdiff_t>(interior.first - static_cast<std::ptrdiff_t>(j), 0);
+      const std::ptrdiff_t before = (with_zeros + lane_count - 1) / lane_count;
       if (static_cast<std::ptrdiff_t>(j) + (before + 1) * lane_count <= interior.last) stop = left - before * lane_count;
     }
     for (;;) {

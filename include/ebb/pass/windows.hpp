@@ -9,7 +9,7 @@
 //   by loops   elementwise equations over its own shape, reductions, and such windows of it alone read it; and its operand is computed by
 //              a loop and needed in memory by no one else
 //   cheap      the operations that are computed again and the arrays that they read are at most `most`, counted for each window that
-//              reads the operand: 12 of them take about as long as writing and reading an array in the cache, with the loop around that. All
+//              reads the operand: 12 of them take about as long as writing and reading an array in the cache, with its loop. All
 //              are sums, products, selections and the like. What they read is in memory anyway.
 //   zeros      a place has +0 around its operand. It is computed again if its operations give +0 there, as the product of two places
 //              does, or if all readers select other elements there, as `pad` with a value does
@@ -82,7 +82,8 @@ class windows_of_loops {
   /// Whether m is true where the place p has its operand, and false around it.
   constexpr bool is_inside_of(int m, int p) const {
     const equation &a = g_.eq[m], &b = g_.eq[p];
-    if (!is<op::place>(*a.op) || !is<op::place>(*b.op) || a.attr[0] != b.attr[0] || a.attr[1] != b.attr[1] || a.shape != b.shape) return false;
+    if (!is<op::place>(*a.op) || !is<op::place>(*b.op)) return false;
+    if (a.attr[0] != b.attr[0] || a.attr[1] != b.attr[1] || a.shape != b.shape) return false;
     const equation& all = g_.eq[g_.operand(m, 0)];
     return all.op->what == kind::literal && all.attr[0] == 1 && all.shape == g_.eq[g_.operand(p, 0)].shape;
   }

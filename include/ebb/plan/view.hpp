@@ -253,8 +253,8 @@ constexpr bool ends_after(const symbols& syms, std::int64_t before, int own, int
   if (own >= 0 && all >= 0) return before + own == all;
   if (before == 0) return own == all;
   for (int i = 0; i < syms.count(); ++i)
-    if (const extent_origin& o = syms.origin(i); o.rule == extent_rule::sum && syms.find(o.a) == own && syms.find(~i) == all && o.b == before)
-      return true;
+    if (const extent_origin& o = syms.origin(i); o.rule == extent_rule::sum && o.b == before)
+      if (syms.find(o.a) == own && syms.find(~i) == all) return true;
   return false;
 }
 /// Leaves out the elements before a place: the first of its rows begins where the array of shape `own` does. Where that has zeros itself,
