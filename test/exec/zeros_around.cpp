@@ -8,8 +8,10 @@
 #include "../normal_array.hpp"
 #include "../same_bits.hpp"
 
+#include <span>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -133,4 +135,64 @@ TEMPLATE_TEST_CASE("one number of a padded array for each row", "", float, doubl
   const auto g = f(x, w);
   for (std::size_t i = 0; i < 33; ++i)
     for (std::size_t j = 0; j < 9; ++j) CHECK(g(i, j) == 2 * (x(i, j) * (i + 5 < 33 ? w(i + 5) : 0)));
+}
+
+namespace {
+
+constexpr auto flow = [](auto x, auto y) { return x * ebb::pad<0, 1, 0>(ebb::slice<0, 0, -1>(y), 0.75f); };
+constexpr auto four_stages = [](auto x, auto y) {
+  const auto a = flow(x, y), b = flow(x, y + 0.5f * a), c = flow(x, y + 0.5f * b), d = flow(x, y + c);
+  return y + 0.125f * (a + 2.0f * b + 2.0f * c + d);
+};
+constexpr auto from_both_sides = [](auto x) {
+  const auto y = x * x - x;
+  const auto later = ebb::pad<0, 0, 1>(ebb::slice<0, 1, ebb::to_end>(y), -2.0f), earlier = ebb::pad<0, 3, 0>(ebb::slice<0, 0, -3>(y));
+  return ebb::pad<0, 1, 2>(ebb::slice<0, 2, -1>(y)) - earlier * later;
+};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("values at other places are computed again: rows of every length have the bits of single operations", "", float, double) {
+  constexpr auto stages = ebb::compile(four_stages);
+  constexpr auto sides = ebb::compile(from_both_sides);
+  CHECK(is_one_step<ebb::tensor<TestType, dyn>>(from_both_sides));
+  CHECK(ebb::explain<ebb::tensor<TestType, dyn>, ebb::tensor<TestType, dyn>>(four_stages).steps().size() == 2);
+  for (const std::size_t n : {3u, 4u, 7u, 15u, 16u, 17u, 31u, 33u, 95u, 96u, 97u, 99u, 111u, 112u, 113u, 128u, 200u, 1001u}) {
+    CAPTURE(n);
+    const auto x = normal_array<TestType, dyn>(n, n), y = normal_array<TestType, dyn>(n + 1, n);
+    CHECK(test::same_bits(stages(x, y), four_stages(x, y)));
+    CHECK(test::same_bits(sides(x), from_both_sides(x)));
+  }
+  for (const std::size_t n : {1u, 2u}) {
+    const auto x = normal_array<TestType, dyn>(n, n), y = normal_array<TestType, dyn>(n + 1, n);
+    CHECK(test::same_bits(stages(x, y), four_stages(x, y)));
+  }
+}
+
+TEST_CASE("the gradient of four stages over neighbours") {
+  constexpr auto loss = [](auto x, auto y) { return ebb::sum(ebb::square(four_stages(x, y))); };
+  constexpr auto gradient = ebb::grad<0, 1>(loss);
+  for (const std::size_t n : {1u, 2u, 5u, 17u, 40u, 130u}) {
+    CAPTURE(n);
+    const auto numbers = [n](std::uint64_t seed) {
+      const auto a = normal_array<double, dyn>(seed, n);
+      return std::vector<double>(a.data(), a.data() + n);
+    };
+    std::vector<double> x = numbers(n), y = numbers(n + 1);
+    const auto value = [&] { return static_cast<double>(ebb::compile(loss)(std::span<const double>(x), std::span<const double>(y))); };
+    const auto [by_x, by_y] = gradient(std::span<const double>(x), std::span<const double>(y));
+    for (std::size_t i = 0; i < n; i += n < 20 ? 1 : 13) {
+      const auto difference = [&](auto& a) {
+        const double kept = a[i], step = 1e-5;
+        a[i] = kept + step;
+        const double high = value();
+        a[i] = kept - step;
+        const double low = value();
+        a[i] = kept;
+        return (high - low) / (2 * step);
+      };
+      CHECK(by_x[i] == Approx(difference(x)).epsilon(1e-6).margin(1e-7));
+      CHECK(by_y[i] == Approx(difference(y)).epsilon(1e-6).margin(1e-7));
+    }
+  }
 }

@@ -47,6 +47,9 @@
 // or along one with zeros at both ends of its rows, which take a step under a mask: these rows need `least_around` elements. An operand
 // that a loop computes for the place alone, such as the gradient of a slice, is written where it lies in the place. If a broadcast reads
 // the place or a slice of it, the place is a step: a loop loads one number of each row without a question about zeros.
+// A slice of a place may be in a place again, as in a chain of neighbours: the rows that are not zeros are one interval all the same. A
+// literal with zeros around, such as the mask of `pad` with a value, is never in memory: loops make it from the interval. A loop along one
+// axis has a second body for the steps that need no zeros.
 //
 // [note: operands of products]
 // A product packs its operands, so it reads matrices with rows or columns any distance apart, and batches with any stride along each axis.
