@@ -1,6 +1,6 @@
 // test/exec/zeros_around.cpp — loops that read places where their operands lie: the elements of places that were copied.
 // SPDX-License-Identifier: BSL-1.0
-// covers: plan/readers.hpp plan/view.hpp plan/fuse.hpp kernel/nest_step.hpp kernel/nest_places.hpp kernel/part.hpp exec/block_nest.hpp
+// covers: plan/readers.hpp plan/view.hpp plan/fuse.hpp kernel/nest_step.hpp kernel/nest_loads.hpp kernel/nest_places.hpp kernel/part.hpp exec/block_nest.hpp
 #include <ebb/ebb.hpp>
 #include <ebb/explain.hpp>
 
@@ -182,7 +182,7 @@ TEST_CASE("the gradient of four stages over neighbours") {
     const auto value = [&] { return static_cast<double>(ebb::compile(loss)(std::span<const double>(x), std::span<const double>(y))); };
     const auto [by_x, by_y] = gradient(std::span<const double>(x), std::span<const double>(y));
     for (std::size_t i = 0; i < n; i += n < 20 ? 1 : 13) {
-      const auto difference = [&](auto& a) {
+      const auto slope = [&](auto& a) {
         const double kept = a[i], step = 1e-5;
         a[i] = kept + step;
         const double high = value();
@@ -191,8 +191,8 @@ TEST_CASE("the gradient of four stages over neighbours") {
         a[i] = kept;
         return (high - low) / (2 * step);
       };
-      CHECK(by_x[i] == Approx(difference(x)).epsilon(1e-6).margin(1e-7));
-      CHECK(by_y[i] == Approx(difference(y)).epsilon(1e-6).margin(1e-7));
+      CHECK(by_x[i] == Approx(slope(x)).epsilon(1e-6).margin(1e-7));
+      CHECK(by_y[i] == Approx(slope(y)).epsilon(1e-6).margin(1e-7));
     }
   }
 }

@@ -11,8 +11,7 @@
 #include "../base/record.hpp"
 #include "../base/repeat.hpp"
 #include "../num/quotient.hpp"
-#include "nest_places.hpp"
-#include "part.hpp"
+#include "nest_loads.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -32,8 +31,9 @@ EBB_PART void apply(char* v, std::size_t a, std::size_t b, std::size_t c, std::s
 }  // namespace detail
 
 template <class P, int Number>
-struct nest_step : nest_places<P, Number> {
+struct nest_step : nest_loads<P, Number> {
   using places = nest_places<P, Number>;
+  using loads = nest_loads<P, Number>;
   static constexpr nest n = places::n;
   static constexpr int inner = places::inner;
 
@@ -54,106 +54,6 @@ struct nest_step : nest_places<P, Number> {
   using locals = typename places::locals;
   using pointers = typename places::pointers;
 
-  static constexpr int piece_length = 64;  // see [note: computed in pieces]
-
-  // One equation of a step.
-  template <int I>
-  static EBB_PART void load_one(locals& v, const pointers& p, std::size_t j, auto part) {
-    constexpr nest_load e = load_at<I>;
-    using T = loaded<I>;
-    lanes<T>& to = v.template at<e.to>();
-    if constexpr (e.source == nest_load::from::literal) to = lanes<T>::all(from_cell<T>(e.bits));
-    else if constexpr (e.source == nest_load::from::index) {
-      if constexpr (e.along >> inner & 1) {
-        // A double holds each index that memory has room for, a float those of short rows; counting in integers of eight bytes may need
-        // conversions one by one.
-        constexpr bool is_short = places::template longest<inner> > 0 && places::template longest<inner> <= 1 << 24;
-        using real = std::conditional_t<std::is_same_v<T, float> && is_short, float, double>;
-        using Index = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, T, real>;
-        const auto first = static_cast<std::ptrdiff_t>(p.index[inner] + j - part.lane());  // below 0 where a row begins within lanes
-        to = convert<T>(lanes<Index>::all(static_cast<Index>(first)) + lane_index<Index>());
-      } else {
-        constexpr int loop = std::countr_zero(static_cast<unsigned>(e.along));
-        to = convert<T>(lanes<std::int64_t>::all(static_cast<std::int64_t>(p.index[loop])));
-      }
-    } else {
-      [[maybe_unused]] const T* from = reinterpret_cast<const T*>(p.in[I]);
-      constexpr bool without_zeros = std::is_same_v<decltype(part), detail::step_without_zeros>;
-      if constexpr (e.source == nest_load::from::placed) {
-        constexpr T x = from_cell<T>(e.bits);
-        if constexpr (without_zeros) {
-          to = lanes<T>::all(x);
-        } else {
-          T row[lane_count];
-          for (T& y : row) y = x;
-          load_placed<I>(to, row, p, static_cast<std::ptrdiff_t>(j), part);
-        }
-      } else if constexpr (without_zeros && e.along >> inner & 1 && (e.view < 0 || places::template has_zeros<I>)) {
-        to = part.load(from + j);
-        if constexpr (full_width<T>)
-          for (auto& x : to.part) x = simd::in_register(x);
-      } else if constexpr (places::template has_zeros<I>) load_placed<I>(to, from + j, p, static_cast<std::ptrdiff_t>(j), part);
-      else if constexpr (!(e.along >> inner & 1)) to = lanes<T>::all(*from);
-      else if constexpr (e.view < 0) to = part.load(from + j);
-      else load_apart<I>(to, from, p, static_cast<std::ptrdiff_t>(j), part);
-    }
-  }
-  /// Elements [first, last) of a row, within which no load needs zeros. A row has one body for these and one for the steps around them,
-  /// which ask where zeros begin; a large nest has the second one alone.
-  struct interval {
-    std::ptrdiff_t first = 0, last = 0;
-  };
-  static constexpr std::ptrdiff_t least_interior = 6 * lane_count;
-  static constexpr bool has_interior = places::any_zeros && n.loops == 1 && n.computes.count <= 2 * piece_length &&
-                                       (places::template known_extent<inner> < 0 || places::template known_extent<inner> >= least_interior);
-  static EBB_PART interval interior(const pointers& p, std::ptrdiff_t count) {
-    interval r{0, count};
-    if (count < least_interior) return {0, 0};
-    repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
-      repeat<n.loops>([&]<int L>() EBB_PART_LAMBDA {
-        if constexpr (constexpr placed_rows rows = places::template placed<I, L>; rows.some) {
-          const auto first = rows.first - static_cast<std::ptrdiff_t>(p.index[L]);
-          const auto last = first + static_cast<std::ptrdiff_t>(p.placed_count[I][L]);
-          if constexpr (L == inner) {
-            r.first = std::max(r.first, first);
-            r.last = std::min(r.last, last);
-          } else if (first > 0 || last <= 0) r.last = 0;
-        }
-      });
-    });
-    return r;
-  }
-  /// The elements of a place, from element j of a row on, which is at x: zeros outside of the rows that it puts somewhere, see
-  /// [note: zeros around].
-  template <int I, class T>
-  static EBB_PART void load_placed(lanes<T>& to, const T* x, const pointers& p, std::ptrdiff_t j, auto part) {
-    bool is_inside = true;
-    repeat<inner>([&]<int L>() EBB_PART_LAMBDA {
-      if constexpr (constexpr placed_rows rows = places::template placed<I, L>; rows.some)
-        is_inside = is_inside && p.index[L] - static_cast<std::size_t>(rows.first) < p.placed_count[I][L];
-    });
-    if constexpr (constexpr placed_rows rows = places::template placed<I, inner>; rows.some) {
-      const auto first = static_cast<std::ptrdiff_t>(p.index[inner]) + j - rows.first;
-      const auto left = static_cast<std::ptrdiff_t>(p.placed_count[I][inner]) - first;
-      const auto room = lane_count - static_cast<std::ptrdiff_t>(part.lane());
-      if (is_inside && first >= 0 && left >= room) [[likely]] to = part.load(x);
-      else if (is_inside && first > -room && left > 0) to = detail::load_between(x, -first, left, part.lane());
-      else to = lanes<T>::all(T{});
-    } else if (is_inside) [[likely]] to = part.load(x);
-    else to = lanes<T>::all(T{});
-  }
-  template <int I, class T>
-  static EBB_PART void load_apart(lanes<T>& to, const T* from, const pointers& p, std::ptrdiff_t j, auto part) {
-    constexpr int view = load_at<I>.view;
-    constexpr auto distance = places::template elements_apart<view, inner>;
-    constexpr auto known = static_cast<std::ptrdiff_t>(distance.factor);
-    if constexpr (distance.is(1)) to = part.load(from + j);
-    else if constexpr (distance.is(-1)) to = part.load_back(from - j);
-    else if constexpr (known > 1 && known < 5 && distance.is(known)) to = part.template load_every<known>(from + known * j);
-    else if constexpr (distance.is(0)) to = lanes<T>::all(*from);
-    else if constexpr (places::template is_known_apart<view, inner>) to = part.load_apart(from + known * j, known);
-    else to = part.load_apart(from + p.distance[I] * j, p.distance[I]);
-  }
   // [note: one number in each row]
   // A number that a row repeats is loaded once, before its loop: a compiler cannot do that by itself, since a store may change it.
   // Conversions of the number leave the loop, too. If there are many, they would have no registers, and are loaded where they are used.
@@ -241,6 +141,7 @@ struct nest_step : nest_places<P, Number> {
   // clang stops at folds of more than 250 items. g++ optimizes each function before it inlines it: there, referenced values are
   // memory, and the time to analyse memory grows with the square of its size. So pieces are short, and the function that joins them owns
   // the values.
+  static constexpr int piece_length = 64;
   using pieces = std::make_integer_sequence<int, (n.computes.count + piece_length - 1) / piece_length>;
   template <int Piece>
   using piece = std::make_integer_sequence<int, std::min(n.computes.count - Piece * piece_length, piece_length)>;
@@ -329,7 +230,7 @@ struct nest_step : nest_places<P, Number> {
   template <int I>
   static EBB_PART void load_in_row(locals& v, const pointers& p, std::size_t j, auto part) {
     constexpr int leader = places::template columns_at<I>.leader();
-    if constexpr (leader < 0 && !is_kept<I>) load_one<I>(v, p, j, part);
+    if constexpr (leader < 0 && !is_kept<I>) loads::template load_one<I>(v, p, j, part);
     else if constexpr (leader == I) load_columns<I>(v, p, j, part);
   }
   /// The columns that lie beside that of load I: see [note: columns side by side].
@@ -351,13 +252,13 @@ struct nest_step : nest_places<P, Number> {
         return;
       }
     repeat<step>([&]<int C>() EBB_PART_LAMBDA {
-      if constexpr (constexpr int k = places::template columns_at<I>.load[C]; k >= 0) load_one<k>(v, p, j, part);
+      if constexpr (constexpr int k = places::template columns_at<I>.load[C]; k >= 0) loads::template load_one<k>(v, p, j, part);
     });
   }
   template <int First, int... I>
   static EBB_PART void load_from([[maybe_unused]] locals& v, const pointers& p, std::size_t j, auto part,
                                  std::integer_sequence<int, I...>) {
-    if constexpr (loads_each) (load_one<First + I>(v, p, j, part), ...);
+    if constexpr (loads_each) (loads::template load_one<First + I>(v, p, j, part), ...);
     else (load_in_row<First + I>(v, p, j, part), ...);
     if constexpr (constexpr int next = First + detail::most_in_fold; next < n.loads.count)
       load_from<next>(v, p, j, part, typename places::template loads_from<next>{});

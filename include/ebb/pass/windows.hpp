@@ -10,7 +10,7 @@
 //              a loop and needed in memory by no one else
 //   cheap      the operations that are computed again and the arrays that they read are at most `most`, counted for each window that
 //              reads the operand: 12 of them take about as long as writing and reading an array in the cache, with its loop. All
-//              are sums, products, selections and the like. What they read is in memory anyway.
+//              are sums, products, selections and the like, of arrays that are in memory anyway.
 //   zeros      a place has +0 around its operand. It is computed again if its operations give +0 there, as the product of two places
 //              does, or if all readers select other elements there, as `pad` with a value does
 // Bits stay the same: each element is computed by the same operations from the same elements.

@@ -211,10 +211,10 @@ class planner {
     const equation& e = g_.eq[k];
     nest_load x;
     x.to = new_slot(n, k, e.op->result);
-    if (e.op->what == kind::literal) {
-      x.source = nest_load::from::literal;
-      x.bits = static_cast<cell>(e.attr[0]);
-    } else if (e.op->what == kind::index) {
+    const int shown = fused_.shown(g_, k);
+    if (g_.op(shown).what == kind::literal) x.bits = static_cast<cell>(g_.eq[shown].attr[0]);
+    if (e.op->what == kind::literal) x.source = nest_load::from::literal;
+    else if (e.op->what == kind::index) {
       x.source = nest_load::from::index;
       x.along = 1 << loop_of_axis(n, static_cast<int>(e.attr[0]));
     } else {
@@ -222,12 +222,9 @@ class planner {
       const int y = repeats ? g_.operand(k, 0) : k;
       const std::int64_t repeated = repeats ? e.attr[0] : 0;
       x.along = loops_along(n, repeated);
-      plan_view v;
-      if (finds_strides(y, v)) x.view = strides_by_loop(n, g_.shape_of(y), v, repeated);
-      if (fused_.is_placed_literal(g_, y)) {
-        x.source = nest_load::from::placed;
-        x.bits = static_cast<cell>(g_.eq[fused_.shown(g_, y)].attr[0]);
-      } else x.buffer = fused_.is_shown_apart(g_, y) ? view_of(y) : buffer_of(y);
+      if (plan_view v; finds_strides(y, v)) x.view = strides_by_loop(n, g_.shape_of(y), v, repeated);
+      if (fused_.is_placed_literal(g_, y)) x.source = nest_load::from::placed;
+      else x.buffer = fused_.is_shown_apart(g_, y) ? view_of(y) : buffer_of(y);
     }
     p_.loads.push(x);
     return x.to;
