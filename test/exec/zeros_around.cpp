@@ -169,6 +169,29 @@ TEMPLATE_TEST_CASE("values at other places are computed again: rows of every len
   }
 }
 
+TEMPLATE_TEST_CASE("a literal with zeros around is made where loops read it, in rows of every length", "", float, double, ebb::bf16) {
+  constexpr auto share = [](auto x) {  // softmax of all elements but the first and the last two, beside zeros
+    const auto y = x * ebb::pad<0, 1, 2>(ebb::ones_like(ebb::slice<0, 1, -2>(x)));
+    return y / ebb::sum(y);
+  };
+  constexpr auto f = ebb::compile(share);
+  for (const std::size_t n : {3u, 4u, 8u, 15u, 16u, 17u, 32u, 33u, 100u, 130u}) {
+    CAPTURE(n);
+    const auto x = normal_array<TestType, dyn>(n, n);
+    CHECK(test::same_bits(f(x), share(x)));
+  }
+  constexpr auto frame = [](auto x) {  // along both axes, with a sum over rows
+    const auto inside = ebb::pad<0, 1, 1>(ebb::pad<1, 2, 0>(ebb::ones_like(ebb::slice<0, 1, -1>(ebb::slice<1, 2, ebb::to_end>(x)))));
+    return ebb::sum<0>(x * inside) + ebb::sum<0>(inside);
+  };
+  constexpr auto g = ebb::compile(frame);
+  for (const auto& [rows, columns] : {std::pair(2u, 2u), {3u, 7u}, {4u, 16u}, {5u, 70u}, {400u, 9u}, {300u, 130u}}) {
+    CAPTURE(rows, columns);
+    const auto x = normal_array<TestType, dyn, dyn>(rows + columns, rows, columns);
+    CHECK(test::same_bits(g(x), frame(x)));
+  }
+}
+
 TEST_CASE("the gradient of four stages over neighbours") {
   constexpr auto loss = [](auto x, auto y) { return ebb::sum(ebb::square(four_stages(x, y))); };
   constexpr auto gradient = ebb::grad<0, 1>(loss);

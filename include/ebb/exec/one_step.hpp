@@ -77,6 +77,8 @@ class one_step {
       if (plan.steps[static_cast<std::size_t>(i)].nest != i || n.loops != 1) return -1;
       for (int s = 0; s < n.stores.count; ++s)
         if (plan.stores[static_cast<std::size_t>(n.stores.first + s)].joined.count > 0) return -1;
+      for (int l = 0; l < n.loads.count; ++l)
+        if (plan.loads[static_cast<std::size_t>(n.loads.first + l)].view >= 0) return -1;
       if (is_row(i)) {
         if (r < 0) r = i;
         if (n.shape != nest_at(r).shape || known_volume(n.shape) == 0 || known_volume(n.shape) > lane_count) return -1;
