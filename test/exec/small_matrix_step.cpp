@@ -165,3 +165,17 @@ TEST_CASE("one small matrix of known extents without a factor is named, or NaN")
 }
 
 }  // namespace
+
+TEMPLATE_TEST_CASE("products without rows or columns", "", float, double) {
+  constexpr auto layer = ebb::compile([](auto x, auto w) { return ebb::matmul(x, ebb::transpose(w)) * 2; });
+  constexpr auto both = ebb::grad<0, 1>([](auto x, auto w) { return ebb::sum(ebb::square(ebb::matmul(x, ebb::transpose(w)))); });
+  using matrix = ebb::tensor<TestType, ebb::dyn, ebb::dyn>;
+  for (const auto& [m, k, n] : {std::tuple(0u, 4u, 16u), {0u, 64u, 32u}, {16u, 4u, 0u}, {16u, 0u, 0u}, {40u, 2u, 0u}, {0u, 0u, 0u}}) {
+    CAPTURE(m, k, n);
+    const matrix x = matrix::ones(m, k), w = matrix::ones(n, k);
+    CHECK(layer(x, w).size() == 0);
+    const auto [by_x, by_w] = both(x, w);
+    CHECK(by_x.size() == std::size_t{m} * k);
+    for (std::size_t i = 0; i < by_w.size(); ++i) REQUIRE(by_w.data()[i] == 0);
+  }
+}

@@ -46,8 +46,8 @@ bool check(ptrdiff_t m, ptrdiff_t k, ptrdiff_t n, bool left_transposed, bool rig
 
 TEMPLATE_TEST_CASE("small products alone have the bits of their chains", "", float, double) {
   int served = 0, all = 0;
-  for (ptrdiff_t m = 1; m <= 14; ++m)
-    for (ptrdiff_t n = 1; n <= 36; ++n)
+  for (ptrdiff_t m = 0; m <= 14; ++m)
+    for (ptrdiff_t n = 0; n <= 36; ++n)
       for (const ptrdiff_t k : {0, 1, 2, 3, 4, 5, 8, 13, 17})
         for (const int flags : {0, 1, 2, 3}) {
           served += check<TestType>(m, k, n, (flags & 1) != 0, (flags & 2) != 0);

@@ -14,7 +14,7 @@ namespace ebb::inline EBB_ABI::kernel {
 
 namespace small {
 
-/// The elements of the right operand, in panels, for which there is room on the stack.
+/// The elements of a right operand, with its last columns filled up, up to which a product is small. One panel of it is on the stack.
 template <class T>
 inline constexpr std::ptrdiff_t room_of_product = 8 * 1024 / static_cast<std::ptrdiff_t>(sizeof(T));
 
@@ -26,6 +26,7 @@ template <class T>
 EBB_TEMPLATE bool multiply_small(std::ptrdiff_t m, std::ptrdiff_t k, std::ptrdiff_t n, bool left_transposed, bool right_transposed,
                                  const T* a, const T* b, T* c) {
   constexpr std::ptrdiff_t w = tile::width<T>, room = small::room_of_product<T>;
+  if (m == 0 || n == 0) return true;  // the kernels below have a row and a column
   if (m == n && k == n && n <= 4) {
     if (n == 4 && fours::serves<T>(left_transposed, right_transposed)) {
       fours::multiply_one(left_transposed, right_transposed, a, b, c);
