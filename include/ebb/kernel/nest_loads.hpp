@@ -67,8 +67,7 @@ struct nest_loads : nest_places<P, Number> {
       else load_apart<I>(to, from, p, static_cast<std::ptrdiff_t>(j), part);
     }
   }
-  /// Elements [first, last) of a row, within which no load needs zeros. A row has one body for these and one for the steps around them,
-  /// which ask where zeros begin; a large nest has the second one alone.
+  /// Elements [first, last) of a row.
   struct interval {
     std::ptrdiff_t first = 0, last = 0;
   };
@@ -76,20 +75,17 @@ struct nest_loads : nest_places<P, Number> {
   static constexpr std::ptrdiff_t least_interior = 6 * lane_count;
   static constexpr bool has_interior = places::any_zeros && n.loops == 1 && n.computes.count <= most_in_two_bodies &&
                                        (places::template known_extent<inner> < 0 || places::template known_extent<inner> >= least_interior);
+  /// The elements for which no load needs zeros. A loop along one axis has a body for these, and one for the steps around them that asks
+  /// where zeros begin. Large nests and those of several loops have the second one alone.
   static EBB_PART interval interior(const pointers& p, std::ptrdiff_t count) {
     interval r{0, count};
     if (count < least_interior) return {0, 0};
     repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
-      repeat<n.loops>([&]<int L>() EBB_PART_LAMBDA {
-        if constexpr (constexpr placed_rows rows = places::template placed<I, L>; rows.some) {
-          const auto first = rows.first - static_cast<std::ptrdiff_t>(p.index[L]);
-          const auto last = first + static_cast<std::ptrdiff_t>(p.placed_count[I][L]);
-          if constexpr (L == inner) {
-            r.first = std::max(r.first, first);
-            r.last = std::min(r.last, last);
-          } else if (first > 0 || last <= 0) r.last = 0;
-        }
-      });
+      if constexpr (constexpr placed_rows rows = places::template placed<I, inner>; rows.some) {
+        const auto first = rows.first - static_cast<std::ptrdiff_t>(p.index[inner]);
+        r.first = std::max(r.first, first);
+        r.last = std::min(r.last, first + static_cast<std::ptrdiff_t>(p.placed_count[I][inner]));
+      }
     });
     return r;
   }

@@ -5,14 +5,14 @@
 // A loop reads a slice or a place of an array where the array lies, see [note: parts of arrays]. An array that a loop computes has to be
 // in memory for that, and the reader becomes a second loop. So this pass takes slices and places ahead of cheap operations: the slice of a
 // product is a product of slices. The stages of a Runge-Kutta step over neighbours are then one loop. A window is a slice or a place of
-// step 1. It is computed again if
-//   by loops   elementwise equations over its own shape, reductions, and such windows of it alone read it; and its operand is computed by
-//              a loop and needed in memory by no one else
+// step 1 and more than one row. It is computed again if
+//   by loops   it is read only by elementwise equations over its own shape, by reductions, and by windows for which the same holds; a loop
+//              computes its operand, which nothing else needs in memory
 //   cheap      the operations that are computed again and the arrays that they read are at most `most`, counted for each window that
-//              reads the operand: 12 of them take about as long as writing and reading an array in the cache, with its loop. All
-//              are sums, products, selections and the like, of arrays that are in memory anyway.
-//   zeros      a place has +0 around its operand. It is computed again if its operations give +0 there, as the product of two places
-//              does, or if all readers select other elements there, as `pad` with a value does
+//              reads the operand: 12 of them take about as long as writing and reading an array in the cache, with its loop. Operations are
+//              sums, products, selections and the like. What is in memory anyway is an array: so a long chain is cut where that is less work
+// A place has +0 around its operand. Some operations give +0 there, as the product of two places does; some readers select other elements
+// there, as `pad` with a value does. Else the loop selects the zeros.
 // Bits stay the same: each element is computed by the same operations from the same elements.
 #pragma once
 
@@ -38,8 +38,12 @@ class windows_of_loops {
       if (o >= 0) is_result_[o] = 1;
     for (int k = g.size() - 1; k >= 0; --k) see_operands(k);
     for (int k = 0; k < g.size(); ++k) {
-      if (is_window(g, k) && !by_windows_[k]) at_[k] = again(k);
-      if (at_[k] < 0) at_[k] = r_.append_renumbered(g, k, at_.data());
+      const bool window = is_window(g, k);
+      if (window && !by_windows_[k]) at_[k] = again(k);
+      if (at_[k] >= 0) continue;
+      at_[k] = r_.append_renumbered(g, k, at_.data());
+      if (window && !by_windows_[k]) at(origin(k)).is_stored = true;
+      else if (!only_loops_read(k)) at(at_[k]).is_stored = true;
     }
     r_.out = outputs_at(g, at_);
   }
@@ -59,7 +63,10 @@ class windows_of_loops {
   }
   static constexpr bool is_window(const graph& g, int k) {
     const equation& e = g.eq.data()[k];
-    return e.op->what == kind::move && is<op::slice, op::place>(*e.op) && stride::unpacked(e.attr[0], e.attr[1]).step == 1;
+    if (e.op->what != kind::move || !is<op::slice, op::place>(*e.op)) return false;
+    const stride s = stride::unpacked(e.attr[0], e.attr[1]);
+    const int part = is<op::place>(*e.op) ? g.operand(k, 0) : k;
+    return s.step == 1 && g.shapes.data()[g.eq.data()[part].shape].e[s.axis] != 1;
   }
   static constexpr bool is_cheap(const op_info& op) {
     return is<op::add, op::sub, op::mul, op::neg, op::square, op::abs, op::where, op::maximum, op::minimum, op::less, op::less_equal,
@@ -89,32 +96,49 @@ class windows_of_loops {
   }
   constexpr bool only_loops_read(int k) const { return by_loops_[k] && !is_result_[k]; }
 
+  /// The equation of the new graph of which the windows from k on show elements.
+  constexpr int origin(int k) const {
+    while (is_window(g_, k)) k = g_.operand(k, 0);
+    return at_[k];
+  }
+
   /// The window k in the new graph, computed from windows of what its operand is computed from; -1: that does not pay. A window that only
   /// windows read is computed again for one of them, or not at all.
   EBB_COLD constexpr int again(int k) {
     const int of = g_.operand(k, 0);
     if (!only_loops_read(k) || !only_loops_read(of)) return -1;
     const int x = is_window(g_, of) ? again(of) : at_[of];
-    if (x < 0 || r_.op(x).what != kind::elementwise) return -1;
+    if (x < 0 || r_.op(x).what != kind::elementwise || at(x).is_stored) return -1;
     window_ = stride::unpacked(g_.eq[k].attr[0], g_.eq[k].attr[1]);
     places_ = is<op::place>(g_.op(k));
     shape_ = g_.eq[k].shape;
-    moved_ = vec<int>(r_.size(), -1);
-    zero_ = vec<char>(r_.size(), 0);
     count_ = 0;
-    if (!count(x) || count_ * windows_[of] > most) return -1;
-    moved_ = vec<int>(r_.size(), -1);
-    const int y = moved(x);
-    return places_ && !zero_[x] && !guarded_[k] ? -1 : y;
+    const bool pays = count(x) && count_ * windows_[of] <= most;
+    int y = pays ? moved(x) : -1;
+    if (pays && places_ && !at(x).is_zero && !guarded_[k]) y = with_zeros(y, r_.eq[x].shape);
+    for (int i : touched_) at(i) = {.is_stored = at(i).is_stored};
+    touched_.shrink(0);
+    return y;
+  }
+  /// y inside of a place whose operand has this shape, and zeros around. -1: its dtype has no such rule.
+  EBB_COLD constexpr int with_zeros(int y, int inside) {
+    const auto selected = [&]<class T>(T zero) {
+      const operand<bool> all = place_in(literal_in<bool>(r_, inside, true), window_, shape_);
+      return emit_on<op::where>({}, all, operand<T>{&r_, y}, literal_in<T>(r_, shape_, zero)).id;
+    };
+    if (r_.op(y).result == dtype::f32) return selected(0.0f);
+    return r_.op(y).result == dtype::f64 ? selected(0.0) : -1;
   }
   /// Counts what x is computed from. False: it cannot be computed again, or it is too much.
   EBB_COLD constexpr bool count(int x) {
-    if (moved_[x] >= 0) return true;
-    moved_[x] = 1;
+    if (at(x).is_counted) return true;
+    at(x).is_counted = true;
+    touched_.push(x);
     const equation& e = r_.eq[x];
     switch (e.op->what) {
       case kind::literal: return true;
       case kind::elementwise:
+        if (at(x).is_stored) return ++count_ <= most;
         if (!is_cheap(*e.op)) return false;
         for (int j = 0; j < e.count; ++j)
           if (const int o = r_.operand(x, j); r_.eq[o].shape != e.shape || !count(o)) return false;
@@ -135,48 +159,60 @@ class windows_of_loops {
     const equation& e = r_.eq[x];
     return !e.op->names_places && (e.attr[0] >> window_.axis & 1) != 0;
   }
-  /// The window of x, for a place with anything around it where `zero_` says that it is not +0.
+  /// The window of x, for a place with anything around it where `is_zero` does not hold.
   EBB_COLD constexpr int moved(int x) {
-    if (moved_[x] >= 0) return moved_[x];
+    if (at(x).moved >= 0) return at(x).moved;
     const equation e = r_.eq[x];
     int y = 0;
-    if (e.op->what == kind::elementwise) {
+    bool zero = false;
+    if (e.op->what == kind::elementwise && !at(x).is_stored) {
       vec<int> in;
       for (int j = 0; j < e.count; ++j) in.push(moved(r_.operand(x, j)));
       equation same = e;
       same.shape = shape_;
       y = r_.add(same, range_of(in));
-      zero_[x] = is_zero_around(x);
+      zero = is_zero_around(x);
     } else if (e.op->what == kind::literal) {
       y = e.op->kit->constant(r_, shape_, static_cast<cell>(e.attr[0]));
-      zero_[x] = e.attr[0] == 0;
+      zero = e.attr[0] == 0;
     } else if (e.op->what == kind::broadcast && repeats_along_window(x)) {
       y = e.op->kit->broadcast(r_, r_.operand(x, 0), shape_, e.attr[0]);
     } else {
       y = (places_ ? e.op->kit->place : e.op->kit->slice)(r_, x, window_.axis, window_.start, shape_);
-      zero_[x] = 1;
+      zero = true;
     }
-    return moved_[x] = y;
+    at(x).is_zero = zero;
+    return at(x).moved = y;
   }
-  constexpr bool is_zero_around(int x) const {
+  constexpr bool is_zero_around(int x) {
     const op_info& op = r_.op(x);
-    const auto zero = [&](int j) { return zero_[r_.operand(x, j)] != 0; };
+    const auto zero = [&](int j) { return at(r_.operand(x, j)).is_zero; };
     if (is<op::where>(op)) return zero(2) && (zero(0) || zero(1));
     return is<op::add, op::sub, op::mul>(op) && zero(0) && zero(1);
   }
 
+  /// What is known of an equation of the new graph: whether it is in memory; and while one of its windows is computed again, the number of
+  /// the window of this equation, whether that is +0 around its operand, and whether it has been counted.
+  struct state {
+    int moved = -1;
+    bool is_zero = false, is_counted = false, is_stored = false;
+  };
+  constexpr state& at(int x) {
+    while (states_.size() <= x) states_.push({});
+    return states_[x];
+  }
+
   const graph& g_;
-  vec<int> windows_;                        // of each equation: how many windows read it
-  vec<char> is_result_, by_loops_;             // whether it is a result; whether loops alone read it, or windows that they read
-  vec<char> by_windows_, guarded_;          // whether windows alone read it; whether its readers select it where a place has its operand
+  vec<int> windows_;                // of each equation: how many windows read it
+  vec<char> is_result_, by_loops_;  // whether it is a result; whether loops alone read it, or windows that they read
+  vec<char> by_windows_, guarded_;  // whether windows alone read it; whether its readers select it where a place has its operand
   graph r_;
-  vec<int> at_;
-  // The window that is computed again:
-  stride window_;
+  vec<int> at_;  // the number of each equation in the new graph
+  vec<state> states_;
+  vec<int> touched_;  // the equations whose state is that of the present window
+  stride window_;     // the window that is computed again, whether it is a place, its shape, and what has been counted for it
   bool places_ = false;
   int shape_ = 0, count_ = 0;
-  vec<int> moved_;   // the window of each equation of the new graph
-  vec<char> zero_;   // whether that is +0 around its operand
 };
 
 }  // namespace detail
