@@ -10,7 +10,8 @@
 //              computes its operand, which nothing else needs in memory
 //   cheap      the operations that are computed again and the arrays that they read are at most `most`, counted for each window that
 //              reads the operand: 12 of them take about as long as writing and reading an array in the cache, with its loop. Operations are
-//              sums, products, selections and the like. What is in memory anyway is an array: so a long chain is cut where that is less work
+//              sums, products, selections and the like. A value that is in memory anyway counts as an array: so a long chain is cut
+//              where that is less work.
 // A place has +0 around its operand. Some operations give +0 there, as the product of two places does; some readers select other elements
 // there, as `pad` with a value does. Else the loop selects the zeros.
 // Bits stay the same: each element is computed by the same operations from the same elements.
@@ -191,8 +192,8 @@ class windows_of_loops {
     return is<op::add, op::sub, op::mul>(op) && zero(0) && zero(1);
   }
 
-  /// What is known of an equation of the new graph: whether it is in memory; and while one of its windows is computed again, the number of
-  /// the window of this equation, whether that is +0 around its operand, and whether it has been counted.
+  /// An equation of the new graph: whether it is in memory. While a window is computed again: the number of the same window of this
+  /// equation, whether that is +0 around its operand, and whether the equation has been counted.
   struct state {
     int moved = -1;
     bool is_zero = false, is_counted = false, is_stored = false;
