@@ -33,7 +33,7 @@
 #include "kernel/move.hpp"
 #include "kernel/indexed.hpp"
 #include "kernel/run_state.hpp"
-#include "kernel/turns.hpp"
+#include "kernel/number_order.hpp"
 #include "kernel/scalar_nest.hpp"
 #include "kernel/nest.hpp"
 #include "kernel/scan.hpp"

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "nest_step.hpp"
-#include "turns.hpp"
+#include "number_order.hpp"
 
 namespace ebb::inline EBB_ABI {
 
@@ -42,12 +42,12 @@ class scalar_nest {
     else v.of[to] = to_cell(*static_cast<const T*>(buffers.address(std::integral_constant<int, Buffers::place_of(e.buffer)>::value)));
   }
   /// See [note: order of numbers].
-  static constexpr turn_list<n.computes.count> order = turns_of<n.computes.count, places>(
+  static constexpr number_order<n.computes.count> order = number_order_of<n.computes.count, places>(
       [](int i) -> const nest_compute& { return P::plan.computes[static_cast<std::size_t>(n.computes.first + i)]; },
       [](slot s) { return place_of(s); });
-  template <int Turn>
+  template <int Entry>
   static EBB_PART void compute(values& v) {
-    constexpr turn t = order.at[Turn];
+    constexpr number_entry t = order.at[Entry];
     constexpr nest_compute e = code::template compute_at<t.first>;
     if constexpr (t.second >= 0) {
       constexpr slot beside = code::template compute_at<t.second>.in[0], to_beside = code::template compute_at<t.second>.to;

@@ -1,6 +1,6 @@
-// test/kernel/turns.static.cpp — equations on numbers in the order in which their operands are known, the same functions side by side.
+// test/kernel/number_order.static.cpp — equations on numbers in the order in which their operands are known, the same functions side by side.
 // SPDX-License-Identifier: BSL-1.0
-#include <ebb/kernel/turns.hpp>
+#include <ebb/kernel/number_order.hpp>
 
 #include <initializer_list>
 
@@ -38,37 +38,37 @@ constexpr nest_compute cheap(int to, int x, int y) {
   return r;
 }
 
-/// Whether the equations, whose results are 1, 2, ... and whose arguments are 0, have these turns: pairs of numbers, 0 for none beside.
+/// Whether the equations, whose results are 1, 2, ... and whose arguments are 0, are in this order: pairs of numbers, 0 for none beside.
 template <int Count>
-constexpr bool are_turns(const nest_compute (&equations)[Count], std::initializer_list<ebb::turn> want) {
+constexpr bool are_in_order(const nest_compute (&equations)[Count], std::initializer_list<ebb::number_entry> want) {
   const auto equation = [&](int i) -> const nest_compute& { return equations[i]; };
-  const auto r = ebb::turns_of<Count, Count + 1>(equation, [](slot s) { return s.number; });
+  const auto r = ebb::number_order_of<Count, Count + 1>(equation, [](slot s) { return s.number; });
   if (r.count != static_cast<int>(want.size())) return false;
   int k = 0;
-  for (const ebb::turn& t : want) {
+  for (const ebb::number_entry& t : want) {
     if (r.at[k].first + 1 != t.first || r.at[k].second + 1 != t.second) return false;
     ++k;
   }
   return true;
 }
 
-static_assert(ebb::turns_of<0, 1>([](int) { return nest_compute{}; }, [](slot s) { return s.number; }).count == 0);
+static_assert(ebb::number_order_of<0, 1>([](int) { return nest_compute{}; }, [](slot s) { return s.number; }).count == 0);
 // With one heavy function the order stays.
-static_assert(are_turns({cheap(1, 0, 0), cheap(2, 1, 1), heavy(log, 3, 0)}, {{1, 0}, {2, 0}, {3, 0}}));
+static_assert(are_in_order({cheap(1, 0, 0), cheap(2, 1, 1), heavy(log, 3, 0)}, {{1, 0}, {2, 0}, {3, 0}}));
 // A function of an argument comes before one that waits for a sum, and what waits for it comes after both.
-static_assert(are_turns({heavy(log, 1, 0), cheap(2, 1, 1), heavy(exp, 3, 0)}, {{1, 0}, {3, 0}, {2, 0}}));
+static_assert(are_in_order({heavy(log, 1, 0), cheap(2, 1, 1), heavy(exp, 3, 0)}, {{1, 0}, {3, 0}, {2, 0}}));
 // Two of one function are computed side by side, once both operands are known.
-static_assert(are_turns({heavy(log, 1, 0), cheap(2, 0, 0), heavy(log, 3, 2), cheap(4, 1, 3)}, {{2, 0}, {1, 3}, {4, 0}}));
+static_assert(are_in_order({heavy(log, 1, 0), cheap(2, 0, 0), heavy(log, 3, 2), cheap(4, 1, 3)}, {{2, 0}, {1, 3}, {4, 0}}));
 // Three are a pair and one; two of different functions, and those with branches, stay apart.
-static_assert(are_turns({heavy(log, 1, 0), heavy(log, 2, 0), heavy(log, 3, 0)}, {{1, 2}, {3, 0}}));
-static_assert(are_turns({heavy(log, 1, 0), heavy(exp, 2, 0)}, {{1, 0}, {2, 0}}));
-static_assert(are_turns({heavy(log, 1, 0, false), heavy(log, 2, 0, false)}, {{1, 0}, {2, 0}}));
+static_assert(are_in_order({heavy(log, 1, 0), heavy(log, 2, 0), heavy(log, 3, 0)}, {{1, 2}, {3, 0}}));
+static_assert(are_in_order({heavy(log, 1, 0), heavy(exp, 2, 0)}, {{1, 0}, {2, 0}}));
+static_assert(are_in_order({heavy(log, 1, 0, false), heavy(log, 2, 0, false)}, {{1, 0}, {2, 0}}));
 // Quick functions stay apart: what waits for the first may come before the second.
-static_assert(are_turns({quick(sum, 1, 0), quick(sum, 2, 0), heavy(log, 3, 1), heavy(exp, 4, 2)}, {{1, 0}, {2, 0}, {3, 0}, {4, 0}}));
+static_assert(are_in_order({quick(sum, 1, 0), quick(sum, 2, 0), heavy(log, 3, 1), heavy(exp, 4, 2)}, {{1, 0}, {2, 0}, {3, 0}, {4, 0}}));
 // A function of its own result, directly or by way of others, waits.
-static_assert(are_turns({heavy(log, 1, 0), heavy(log, 2, 1)}, {{1, 0}, {2, 0}}));
-static_assert(are_turns({heavy(log, 1, 0), cheap(2, 1, 0), heavy(log, 3, 2)}, {{1, 0}, {2, 0}, {3, 0}}));
+static_assert(are_in_order({heavy(log, 1, 0), heavy(log, 2, 1)}, {{1, 0}, {2, 0}}));
+static_assert(are_in_order({heavy(log, 1, 0), cheap(2, 1, 0), heavy(log, 3, 2)}, {{1, 0}, {2, 0}, {3, 0}}));
 // Crossing pairs: log of 0 and of an exp's result cannot be beside each other where the two exps are.
-static_assert(are_turns({heavy(log, 1, 0), heavy(exp, 2, 1), heavy(exp, 3, 0), heavy(log, 4, 3)}, {{1, 0}, {3, 0}, {2, 0}, {4, 0}}));
+static_assert(are_in_order({heavy(log, 1, 0), heavy(exp, 2, 1), heavy(exp, 3, 0), heavy(log, 4, 3)}, {{1, 0}, {3, 0}, {2, 0}, {4, 0}}));
 
 }  // namespace

@@ -1,4 +1,4 @@
-// ebb/kernel/turns.hpp — in which order a nest of one element computes its equations.
+// ebb/kernel/number_order.hpp — in which order a nest of one element computes its equations.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: order of numbers]
@@ -16,13 +16,13 @@
 namespace ebb::inline EBB_ABI {
 
 /// An equation, and one with the same function beside it, if there is one.
-struct turn {
+struct number_entry {
   int first = 0, second = -1;
 };
 template <int Count>
-struct turn_list {
+struct number_order {
   int count = 0;
-  turn at[Count + 1] = {};
+  number_entry at[Count + 1] = {};
 };
 
 namespace detail {
@@ -32,11 +32,11 @@ constexpr bool same_branch_free_function(const nest_compute& x, const nest_compu
 }
 }  // namespace detail
 
-/// The turns of Count equations, of which equation(i) is number i; place(slot) is less than Places.
+/// The order of Count equations, of which equation(i) is number i; place(slot) is less than Places.
 template <int Count, int Places>
-constexpr turn_list<Count> turns_of(auto equation, auto place) {
+constexpr number_order<Count> number_order_of(auto equation, auto place) {
   constexpr int heavy = 16, room = Count + 1;
-  turn_list<Count> r;
+  number_order<Count> r;
   int heavies = 0, begin[room] = {}, known[Places + 1] = {}, partner[room] = {};
   for (int i = 0; i < Count; ++i) {
     const nest_compute& e = equation(i);
