@@ -221,7 +221,8 @@ template <std::size_t Steps>
   std::fill_n(m.seed[0], n, 0.0);
   std::fill_n(m.dx[0], n, 0.0);
   m.seed[0][n - 1] = 1;
-  for (std::size_t e = s; e > 0;) {
+  std::size_t e = s;
+  while (e > 0) {
     const auto back = [&](auto count) {
       double* y[4];
       e -= count;
