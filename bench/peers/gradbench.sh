@@ -27,6 +27,7 @@ need "${packages[@]}" git
 if [ -z "${GRADBENCH:-}" ]; then
   GRADBENCH=$PWD/build/gradbench
   if [ ! -e "$GRADBENCH/tools/manual" ]; then
+    rm -rf "$GRADBENCH"  # of a download that was not finished
     quietly git clone --filter=blob:none --no-checkout https://github.com/gradbench/gradbench "$GRADBENCH"
     quietly git -C "$GRADBENCH" sparse-checkout set cpp tools/manual tools/finite
     quietly git -C "$GRADBENCH" checkout --detach "$commit"

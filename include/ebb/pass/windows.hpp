@@ -9,7 +9,7 @@
 //   by loops   it is read only by elementwise equations over its own shape, by reductions, and by windows for which the same holds; a loop
 //              computes its operand, which nothing else needs in memory
 //   cheap      the operations that are computed again and the arrays that they read are at most `most`, counted for each window that
-//              reads the operand: 12 of them take about as long as writing and reading an array in the cache, with its loop. Operations are
+//              reads the operand. On a Zen 4 limits from 8 to 16 took the same time, and 24 more in the cache. Operations are
 //              sums, products, selections and the like. A value that is in memory anyway counts as an array: so a long chain is cut
 //              where that is less work.
 // A place has +0 around its operand. Some operations give +0 there, as the product of two places does; some readers select other elements
@@ -43,8 +43,8 @@ class windows_of_loops {
       if (window && !by_windows_[k]) at_[k] = again(k);
       if (at_[k] >= 0) continue;
       at_[k] = r_.append_renumbered(g, k, at_.data());
-      if (window && !by_windows_[k]) at(origin(k)).is_stored = true;
-      else if (!only_loops_read(k)) at(at_[k]).is_stored = true;
+      if (window && !by_windows_[k]) state_of(origin(k)).is_stored = true;
+      else if (!only_loops_read(k)) state_of(at_[k]).is_stored = true;
     }
     r_.out = outputs_at(g, at_);
   }
@@ -57,20 +57,15 @@ class windows_of_loops {
   }
 
  private:
-  template <class... Op>
-  static constexpr bool is(const op_info& op) {
-    const std::uint64_t family = op.family;
-    return (false || ... || (family == family_of<Op>));
-  }
   static constexpr bool is_window(const graph& g, int k) {
     const equation& e = g.eq.data()[k];
-    if (e.op->what != kind::move || !is<op::slice, op::place>(*e.op)) return false;
+    if (e.op->what != kind::move || !is_one_of<op::slice, op::place>(*e.op)) return false;
     const stride s = stride::unpacked(e.attr[0], e.attr[1]);
-    const int part = is<op::place>(*e.op) ? g.operand(k, 0) : k;
+    const int part = is_one_of<op::place>(*e.op) ? g.operand(k, 0) : k;
     return s.step == 1 && g.shapes.data()[g.eq.data()[part].shape].e[s.axis] != 1;
   }
   static constexpr bool is_cheap(const op_info& op) {
-    return is<op::add, op::sub, op::mul, op::neg, op::square, op::abs, op::where, op::maximum, op::minimum, op::less, op::less_equal,
+    return is_one_of<op::add, op::sub, op::mul, op::neg, op::square, op::abs, op::where, op::maximum, op::minimum, op::less, op::less_equal,
               op::greater, op::greater_equal, op::equal, op::not_equal>(op);
   }
 
@@ -84,13 +79,13 @@ class windows_of_loops {
       const bool by_loop = window ? by_loops_[k] && !is_result_[k] : loops && (e.op->what == kind::reduce || g_.eq[x].shape == e.shape);
       by_loops_[x] = by_loops_[x] && by_loop;
       by_windows_[x] = by_windows_[x] && window;
-      guarded_[x] = guarded_[x] && j == 1 && is<op::where>(*e.op) && is_inside_of(g_.operand(k, 0), x);
+      guarded_[x] = guarded_[x] && j == 1 && is_one_of<op::where>(*e.op) && is_inside_of(g_.operand(k, 0), x);
     }
   }
   /// Whether m is true where the place p has its operand, and false around it.
   constexpr bool is_inside_of(int m, int p) const {
     const equation &a = g_.eq[m], &b = g_.eq[p];
-    if (!is<op::place>(*a.op) || !is<op::place>(*b.op)) return false;
+    if (!is_one_of<op::place>(*a.op) || !is_one_of<op::place>(*b.op)) return false;
     if (a.attr[0] != b.attr[0] || a.attr[1] != b.attr[1] || a.shape != b.shape) return false;
     const equation& all = g_.eq[g_.operand(m, 0)];
     return all.op->what == kind::literal && all.attr[0] == 1 && all.shape == g_.eq[g_.operand(p, 0)].shape;
@@ -109,15 +104,15 @@ class windows_of_loops {
     const int of = g_.operand(k, 0);
     if (!only_loops_read(k) || !only_loops_read(of)) return -1;
     const int x = is_window(g_, of) ? again(of) : at_[of];
-    if (x < 0 || r_.op(x).what != kind::elementwise || at(x).is_stored) return -1;
+    if (x < 0 || r_.op(x).what != kind::elementwise || state_of(x).is_stored) return -1;
     window_ = stride::unpacked(g_.eq[k].attr[0], g_.eq[k].attr[1]);
-    places_ = is<op::place>(g_.op(k));
+    places_ = is_one_of<op::place>(g_.op(k));
     shape_ = g_.eq[k].shape;
     count_ = 0;
     const bool pays = count(x) && count_ * windows_[of] <= most;
     int y = pays ? moved(x) : -1;
-    if (pays && places_ && !at(x).is_zero && !guarded_[k]) y = with_zeros(y, r_.eq[x].shape);
-    for (int i : touched_) at(i) = {.is_stored = at(i).is_stored};
+    if (pays && places_ && !state_of(x).is_zero && !guarded_[k]) y = with_zeros(y, r_.eq[x].shape);
+    for (int i : touched_) state_of(i) = {.is_stored = state_of(i).is_stored};
     touched_.shrink(0);
     return y;
   }
@@ -132,14 +127,14 @@ class windows_of_loops {
   }
   /// Counts what x is computed from. False: it cannot be computed again, or it is too much.
   EBB_COLD constexpr bool count(int x) {
-    if (at(x).is_counted) return true;
-    at(x).is_counted = true;
+    if (state_of(x).is_counted) return true;
+    state_of(x).is_counted = true;
     touched_.push(x);
     const equation& e = r_.eq[x];
     switch (e.op->what) {
       case kind::literal: return true;
       case kind::elementwise:
-        if (at(x).is_stored) return ++count_ <= most;
+        if (state_of(x).is_stored) return ++count_ <= most;
         if (!is_cheap(*e.op)) return false;
         for (int j = 0; j < e.count; ++j)
           if (const int o = r_.operand(x, j); r_.eq[o].shape != e.shape || !count(o)) return false;
@@ -162,11 +157,11 @@ class windows_of_loops {
   }
   /// The window of x, for a place with anything around it where `is_zero` does not hold.
   EBB_COLD constexpr int moved(int x) {
-    if (at(x).moved >= 0) return at(x).moved;
+    if (state_of(x).moved >= 0) return state_of(x).moved;
     const equation e = r_.eq[x];
     int y = 0;
     bool zero = false;
-    if (e.op->what == kind::elementwise && !at(x).is_stored) {
+    if (e.op->what == kind::elementwise && !state_of(x).is_stored) {
       vec<int> in;
       for (int j = 0; j < e.count; ++j) in.push(moved(r_.operand(x, j)));
       equation same = e;
@@ -182,14 +177,14 @@ class windows_of_loops {
       y = (places_ ? e.op->kit->place : e.op->kit->slice)(r_, x, window_.axis, window_.start, shape_);
       zero = true;
     }
-    at(x).is_zero = zero;
-    return at(x).moved = y;
+    state_of(x).is_zero = zero;
+    return state_of(x).moved = y;
   }
   constexpr bool is_zero_around(int x) {
     const op_info& op = r_.op(x);
-    const auto zero = [&](int j) { return at(r_.operand(x, j)).is_zero; };
-    if (is<op::where>(op)) return zero(2) && (zero(0) || zero(1));
-    return is<op::add, op::sub, op::mul>(op) && zero(0) && zero(1);
+    const auto zero = [&](int j) { return state_of(r_.operand(x, j)).is_zero; };
+    if (is_one_of<op::where>(op)) return zero(2) && (zero(0) || zero(1));
+    return is_one_of<op::add, op::sub, op::mul>(op) && zero(0) && zero(1);
   }
 
   /// An equation of the new graph: whether it is in memory. While a window is computed again: the number of the same window of this
@@ -198,7 +193,7 @@ class windows_of_loops {
     int moved = -1;
     bool is_zero = false, is_counted = false, is_stored = false;
   };
-  constexpr state& at(int x) {
+  constexpr state& state_of(int x) {
     while (states_.size() <= x) states_.push({});
     return states_[x];
   }

@@ -122,13 +122,11 @@ class fuser {
     part_place at;
     if (family == family_of<op::place>) {
       const int x = g_.operand(k, 0);
-      if (g_.op(x).what == kind::literal && read_.puts_zeros_around(k)) {
-        r_.part[k] = {x, {.shape = g_.eq[k].shape, .whole = g_.eq[k].shape, .apart = true}};
-        return copy_reason::none;
+      if (g_.op(x).what != kind::literal || !read_.puts_zeros_around(k)) {
+        const copy_reason why = put_in(k, 0, detail::find_part(g_, k, x, g_.eq[k].attr, at), at);
+        if (why == copy_reason::none || !read_.puts_zeros_around(k)) return why;
       }
-      const copy_reason why = put_in(k, 0, detail::find_part(g_, k, g_.operand(k, 0), g_.eq[k].attr, at), at);
-      if (why == copy_reason::none || !read_.puts_zeros_around(k)) return why;
-      r_.part[k] = {g_.operand(k, 0), {.shape = g_.eq[k].shape, .whole = g_.eq[k].shape, .apart = true}};
+      r_.part[k] = {x, {.shape = g_.eq[k].shape, .whole = g_.eq[k].shape, .apart = true}};
       return copy_reason::none;
     }
     const bool is_slice = family == family_of<op::slice>;
@@ -268,7 +266,7 @@ class fuser {
     require_memory(g_.operand(k, 0));
   }
   constexpr void place_view(int k) {
-    if (read_.is_read(k) && !r_.is_placed_literal(g_, k)) require_memory(g_.operand(k, 0));
+    if (read_.is_read(k)) require_memory(k);
     level_[k] = level_[r_.shown(g_, k)];
   }
   /// An array that a loop gives is in memory when the loop has run.

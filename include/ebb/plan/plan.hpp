@@ -211,8 +211,6 @@ class planner {
     const equation& e = g_.eq[k];
     nest_load x;
     x.to = new_slot(n, k, e.op->result);
-    const int shown = fused_.shown(g_, k);
-    if (g_.op(shown).what == kind::literal) x.bits = static_cast<cell>(g_.eq[shown].attr[0]);
     if (e.op->what == kind::literal) x.source = nest_load::from::literal;
     else if (e.op->what == kind::index) {
       x.source = nest_load::from::index;
@@ -226,6 +224,8 @@ class planner {
       if (fused_.is_placed_literal(g_, y)) x.source = nest_load::from::placed;
       else x.buffer = fused_.is_shown_apart(g_, y) ? view_of(y) : buffer_of(y);
     }
+    const bool is_made = x.source == nest_load::from::literal || x.source == nest_load::from::placed;
+    if (is_made) x.bits = static_cast<cell>(g_.eq[fused_.shown(g_, k)].attr[0]);
     p_.loads.push(x);
     return x.to;
   }

@@ -41,7 +41,7 @@ class array_readers {
   /// Whether loops, products and moves read k where it lies, and nothing else reads it.
   constexpr bool in_place(int k) const { return readers_[k] != 0 && (readers_[k] & steps) == 0 && !is_copied(k); }
   /// Whether only loops read k, a place, and put its zeros around what lies elsewhere: see [note: zeros around].
-  constexpr bool puts_zeros_around(int k) const { return readers_[k] == loops && !is_result_[k] && !is_copied(k); }
+  constexpr bool puts_zeros_around(int k) const { return is_place(k) && readers_[k] == loops && !is_result_[k] && !is_copied(k); }
   /// Whether k is a broadcast that products read in its operand, and nothing else needs in memory. Loops read the operand anyway.
   constexpr bool is_repeated_in_place(int k) const {
     return may_repeat(g_, k) && (readers_[k] & products) != 0 && (readers_[k] & steps) == 0 && !is_result_[k];
@@ -79,7 +79,7 @@ class array_readers {
         }
         others[in[j]] = others[in[j]] > 0 ? 2 : 1;
         if (what == kind::move || what == kind::reshape || what == kind::broadcast)
-          is_shown_[in[j]] = is_shown_[in[j]] || !(is_slice_with_zeros(k) || (is_place(k) && puts_zeros_around(k)));
+          is_shown_[in[j]] = is_shown_[in[j]] || !(is_slice_with_zeros(k) || puts_zeros_around(k));
         if (is_view) readers[in[j]] |= reader_of(k, j);
       }
     }
@@ -92,7 +92,7 @@ class array_readers {
     if (is_place(x)) return reads_with_zeros(k, x) ? loops : steps;
     if (op.what == kind::contract) return is_read_by_product(x) ? products : steps;
     if (joined_space(g_, k) >= 0) return may_repeat(g_, x) || is_read_by_loop(x) ? loops : steps;
-    if (is_place(k) && puts_zeros_around(k) && shows_place(x)) return loops;
+    if (puts_zeros_around(k) && shows_place(x)) return loops;
     if (joins_parts(op)) return is_read_by_rows(x) ? moves : steps;
     const bool by_products = readers_[k] == products && !is_result_[k] && !is_copied(k);  // k is a view that products alone read
     if (may_repeat(g_, x)) {

@@ -221,11 +221,10 @@ constexpr bool restride(const graph& g, const shape& from, const shape& to, plan
 constexpr bool add_offset(plan_view& v, const extent_product& x) {
   if (x.factor == 0) return true;
   for (int i = 0; i < v.terms; ++i) {
-    extent_product& term = v.offset[i];
-    bool same = true;
-    for (int j = 0; j < extent_product::most; ++j) same = same && term.symbols[j] == x.symbols[j];
-    if (!same) continue;
-    term.factor += x.factor;
+    extent_product same = x;
+    same.factor = v.offset[i].factor;
+    if (!(same == v.offset[i])) continue;
+    v.offset[i].factor += x.factor;
     return true;
   }
   if (v.terms == plan_view::most_terms) return false;
