@@ -117,7 +117,7 @@ template <class Op>
 inline constexpr std::uint64_t family_of = hash_text(full_name_of<Op>());
 /// Whether an equation's op is one of these, for any dtype.
 template <class... Op>
-constexpr bool is_one_of(const op_info& op) {
+constexpr bool is_op(const op_info& op) {
   const std::uint64_t family = op.family;
   return (false || ... || (family == family_of<Op>));
 }

@@ -59,13 +59,13 @@ class windows_of_loops {
  private:
   static constexpr bool is_window(const graph& g, int k) {
     const equation& e = g.eq.data()[k];
-    if (e.op->what != kind::move || !is_one_of<op::slice, op::place>(*e.op)) return false;
+    if (e.op->what != kind::move || !is_op<op::slice, op::place>(*e.op)) return false;
     const stride s = stride::unpacked(e.attr[0], e.attr[1]);
-    const int part = is_one_of<op::place>(*e.op) ? g.operand(k, 0) : k;
+    const int part = is_op<op::place>(*e.op) ? g.operand(k, 0) : k;
     return s.step == 1 && g.shapes.data()[g.eq.data()[part].shape].e[s.axis] != 1;
   }
   static constexpr bool is_cheap(const op_info& op) {
-    return is_one_of<op::add, op::sub, op::mul, op::neg, op::square, op::abs, op::where, op::maximum, op::minimum, op::less, op::less_equal,
+    return is_op<op::add, op::sub, op::mul, op::neg, op::square, op::abs, op::where, op::maximum, op::minimum, op::less, op::less_equal,
               op::greater, op::greater_equal, op::equal, op::not_equal>(op);
   }
 
@@ -79,13 +79,13 @@ class windows_of_loops {
       const bool by_loop = window ? by_loops_[k] && !is_result_[k] : loops && (e.op->what == kind::reduce || g_.eq[x].shape == e.shape);
       by_loops_[x] = by_loops_[x] && by_loop;
       by_windows_[x] = by_windows_[x] && window;
-      guarded_[x] = guarded_[x] && j == 1 && is_one_of<op::where>(*e.op) && is_inside_of(g_.operand(k, 0), x);
+      guarded_[x] = guarded_[x] && j == 1 && is_op<op::where>(*e.op) && is_inside_of(g_.operand(k, 0), x);
     }
   }
   /// Whether m is true where the place p has its operand, and false around it.
   constexpr bool is_inside_of(int m, int p) const {
     const equation &a = g_.eq[m], &b = g_.eq[p];
-    if (!is_one_of<op::place>(*a.op) || !is_one_of<op::place>(*b.op)) return false;
+    if (!is_op<op::place>(*a.op) || !is_op<op::place>(*b.op)) return false;
     if (a.attr[0] != b.attr[0] || a.attr[1] != b.attr[1] || a.shape != b.shape) return false;
     const equation& all = g_.eq[g_.operand(m, 0)];
     return all.op->what == kind::literal && all.attr[0] == 1 && all.shape == g_.eq[g_.operand(p, 0)].shape;
@@ -106,7 +106,7 @@ class windows_of_loops {
     const int x = is_window(g_, of) ? again(of) : at_[of];
     if (x < 0 || r_.op(x).what != kind::elementwise || state_of(x).is_stored) return -1;
     window_ = stride::unpacked(g_.eq[k].attr[0], g_.eq[k].attr[1]);
-    places_ = is_one_of<op::place>(g_.op(k));
+    places_ = is_op<op::place>(g_.op(k));
     shape_ = g_.eq[k].shape;
     count_ = 0;
     const bool pays = count(x) && count_ * windows_[of] <= most;
@@ -183,8 +183,8 @@ class windows_of_loops {
   constexpr bool is_zero_around(int x) {
     const op_info& op = r_.op(x);
     const auto zero = [&](int j) { return state_of(r_.operand(x, j)).is_zero; };
-    if (is_one_of<op::where>(op)) return zero(2) && (zero(0) || zero(1));
-    return is_one_of<op::add, op::sub, op::mul>(op) && zero(0) && zero(1);
+    if (is_op<op::where>(op)) return zero(2) && (zero(0) || zero(1));
+    return is_op<op::add, op::sub, op::mul>(op) && zero(0) && zero(1);
   }
 
   /// An equation of the new graph: whether it is in memory. While a window is computed again: the number of the same window of this

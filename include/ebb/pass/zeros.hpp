@@ -53,7 +53,7 @@ class zero_signs {
   }
   /// The other operand if k adds +0 to it, or -1.
   constexpr int beside_zero(int k) const {
-    if (!is_one_of<op::add>(op(k)) || !is_float(op(k))) return -1;
+    if (!is_op<op::add>(op(k)) || !is_float(op(k))) return -1;
     const int x = operand(k, 0), y = operand(k, 1);
     return is_zero(y) ? x : is_zero(x) ? y : -1;
   }
@@ -63,10 +63,10 @@ class zero_signs {
     if (!is_float(o)) return true;
     if (o.what == kind::literal) return !is_zero<true>(k);
     const auto never = [&](int j) { return never_.data()[operand(k, j)] != 0; };
-    if (is_one_of<op::square, op::abs>(o)) return true;
-    if (is_one_of<op::add>(o)) return never(0) || never(1);
-    if (is_one_of<op::sub>(o)) return never(0);
-    if (is_one_of<op::where>(o)) return never(1) && never(2);
+    if (is_op<op::square, op::abs>(o)) return true;
+    if (is_op<op::add>(o)) return never(0) || never(1);
+    if (is_op<op::sub>(o)) return never(0);
+    if (is_op<op::where>(o)) return never(1) && never(2);
     return (o.what == kind::broadcast || o.what == kind::reshape) && never(0);
   }
 
@@ -76,17 +76,17 @@ class zero_signs {
   EBB_COLD constexpr void mark_operands(int k) {
     const bool read = read_.data()[k] != 0;
     const op_info& o = op(k);
-    if (is_one_of<op::add>(o) && read) return mark_terms(operand(k, 0), operand(k, 1));
-    if (is_one_of<op::sub>(o)) {
+    if (is_op<op::add>(o) && read) return mark_terms(operand(k, 0), operand(k, 1));
+    if (is_op<op::sub>(o)) {
       mark(operand(k, 0), read);
       return mark(operand(k, 1), read && !never_[operand(k, 0)]);
     }
     const kind what = o.what;
     const bool copies = what == kind::broadcast || what == kind::reshape || what == kind::move;
-    const bool hands_on = copies || is_one_of<op::mul, op::add, op::div, op::neg, op::where>(o);
-    const bool compares = is_one_of<op::equal, op::not_equal, op::less, op::less_equal, op::greater, op::greater_equal>(o);
-    if (compares || is_one_of<op::square, op::abs>(o)) return;
-    for (int j = 0; j < g_.eq.data()[k].count; ++j) mark(operand(k, j), read || !hands_on || (j == 1 && is_one_of<op::div>(o)));
+    const bool hands_on = copies || is_op<op::mul, op::add, op::div, op::neg, op::where>(o);
+    const bool compares = is_op<op::equal, op::not_equal, op::less, op::less_equal, op::greater, op::greater_equal>(o);
+    if (compares || is_op<op::square, op::abs>(o)) return;
+    for (int j = 0; j < g_.eq.data()[k].count; ++j) mark(operand(k, j), read || !hands_on || (j == 1 && is_op<op::div>(o)));
   }
   /// The terms of a sum whose sign is read. x + 0 goes if x is never -0, so x must stay as it is.
   constexpr void mark_terms(int x, int y) {
