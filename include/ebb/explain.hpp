@@ -8,6 +8,7 @@
 
 #include "explain/formula.hpp"
 #include "explain/plan_words.hpp"
+#include "explain/window_words.hpp"
 #include "explain/advice.hpp"
 #include "explain/explanation.hpp"
 #include "explain/explain.hpp"

@@ -16,10 +16,10 @@ std::true_type is_callable_of_program(const program_function<Spec>&);
 template <class F>
 concept has_program = requires(const F& f) { is_callable_of_program(f); };
 
-/// The graph that is planned for arguments of types A...: that of executable<...>, made at run time.
+/// The graph of executable<...> for arguments of types A... before windows are computed again, made at run time.
 template <class Spec, class... A>
-graph planned_graph() {
-  return lowered(Spec::template program<traced_type<A>...>::g.thaw());
+graph graph_to_explain() {
+  return lowered_but_windows(Spec::template program<traced_type<A>...>::g.thaw());
 }
 
 template <class... A, class Spec>
@@ -32,7 +32,7 @@ explanation explain_program(program_function<Spec>, auto&& known) {
     static_cast<void>(refuse_function<code>{});
     if constexpr (is_named_next(code)) [[maybe_unused]] constexpr int size = not_constant<trace_in_call<Spec, A...>>::make().size();
     if constexpr (code == 0) {
-      const graph g = planned_graph<Spec, A...>();
+      const graph g = graph_to_explain<Spec, A...>();
       return explanation(g, known(g));
     }
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "advice.hpp"
+#include "window_words.hpp"
 
 #include "../pass/pipeline.hpp"
 
@@ -23,6 +24,7 @@ class explanation {
     formula times = 1;       // how often a call runs it
   };
 
+  /// g: see lowered_but_windows.
   EBB_COLD_CTOR explanation(const graph& g, const std::map<int, formula>& known) { add(g, known, 0, 1, ""); }
 
   const std::vector<step>& steps() const { return steps_; }
@@ -39,6 +41,9 @@ class explanation {
     s += share("most operations: ", [](const formula_work& w) { return w.operations; });
     if (memory_ != formula()) s += "keeps " + memory_.bytes() + " between steps\n";
     if (row_memory_ != formula()) s += "keeps " + row_memory_.bytes() + " a row between steps, for some rows at a time\n";
+    if (computes_windows_)
+      s += "slices computed again: without that " + std::to_string(steps_without_) + (steps_without_ == 1 ? " step, " : " steps, ") +
+           operations_without_.operations() + '\n';
     for (const step& x : steps_) s += x.text;
     return s;
   }
@@ -58,10 +63,14 @@ class explanation {
     return what + most->name + ", " + std::to_string(std::lround(100 * largest / all.number())) + " %\n";
   }
   /// inside: ` in step 2`, for the body of that step.
-  EBB_COLD void add(const graph& g, const std::map<int, formula>& known, int depth, const formula& times, const std::string& inside) {
+  EBB_COLD void add(const graph& given, const std::map<int, formula>& known, int depth, const formula& times, const std::string& inside) {
+    const noted_windows noted = windows_noted(given);
+    const graph& g = noted.g;
     const plan p = make_plan(g);
     const extent_formulas extents(g, known);
     const detail::plan_words words(g, p, extents);
+    const detail::window_words windows(noted, p, words);
+    add_without_windows(given, noted, known, times);
     const detail::plan_advice advice(g, p, extents, words, depth > 0);
     const std::string indent(static_cast<std::size_t>(depth) * 4, ' ');
     if (depth == 0) count_arguments(g, extents);
@@ -72,7 +81,9 @@ class explanation {
     }
     for (int i = 0; i < p.steps.size(); ++i) {
       detail::explained_step found = words.step(i);
-      const std::string hint = advice.of(i, found.work);
+      found.text += windows.of_step(i);
+      std::string hint = advice.of(i, found.work);
+      if (hint.empty()) hint = windows.advice_for(i);
       if (!hint.empty()) found.text += "  advice: " + hint + '\n';
       std::string text;
       for (const part& run : p.blocks)
@@ -89,9 +100,17 @@ class explanation {
         add_body(g, p.steps[i].equation, extents, depth, times, " in step " + std::to_string(i) + inside);
     }
   }
+  /// The program if no window were computed again.
+  EBB_COLD void add_without_windows(const graph& g, const noted_windows& noted, const std::map<int, formula>& known, const formula& times) {
+    for (const window_note& n : noted.notes) computes_windows_ = computes_windows_ || n.why == window_reason::none;
+    const plan p = make_plan(g);
+    const extent_formulas extents(g, known);
+    steps_without_ += p.steps.size();
+    for (int i = 0; i < p.steps.size(); ++i) operations_without_ += times * extents.work(work_of_step(g, p, i)).operations;
+  }
   EBB_COLD void add_body(const graph& g, int k, const extent_formulas& extents, int depth, const formula& times,
                          const std::string& inside) {
-    const graph body = lowered(g.subs[g.eq[k].sub]);
+    const graph body = lowered_but_windows(g.subs[g.eq[k].sub]);
     const loop_parts parts = loop_parts::of(g.eq[k]);
     std::map<int, formula> known;
     for (int s = 0; s < body.syms.count(); ++s)
@@ -138,6 +157,9 @@ class explanation {
   std::vector<step> steps_;
   formula_work work_;
   formula memory_, row_memory_, arguments_, results_;
+  bool computes_windows_ = false;
+  int steps_without_ = 0;  // and their operations: if no window were computed again
+  formula operations_without_;
 };
 
 inline std::ostream& operator<<(std::ostream& to, const explanation& e) { return to << e.text(); }

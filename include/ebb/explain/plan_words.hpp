@@ -34,6 +34,20 @@ EBB_COLD std::string list_of_words(const std::vector<std::string>& words, std::s
   return shown < words.size() ? s + " and " + std::to_string(words.size() - shown) + " more" : s;
 }
 
+using counted_names = std::vector<std::pair<std::string, int>>;
+EBB_COLD void add_counted(counted_names& names, const std::string& name) {
+  const auto found = std::find_if(names.begin(), names.end(), [&](const auto& x) { return x.first == name; });
+  if (found != names.end()) ++found->second;
+  else names.emplace_back(name, 1);
+}
+/// "sub", "3 mul"
+EBB_COLD std::vector<std::string> counted_words(const counted_names& names) {
+  std::vector<std::string> words;
+  words.reserve(names.size());
+  for (const auto& [name, count] : names) words.push_back((count > 1 ? std::to_string(count) + ' ' : "") + name);
+  return words;
+}
+
 class plan_words {
  public:
   EBB_COLD_CTOR plan_words(const graph& g, const plan& p, const extent_formulas& extents)
@@ -162,19 +176,14 @@ class plan_words {
   }
   /// `sub, exp, 3 mul, sum over 1`: in their order, the same ones counted.
   EBB_COLD std::string fused(int step) const {
-    std::vector<std::pair<std::string, int>> ops;
+    counted_names ops;
     for (int k = 0; k < g_.size(); ++k) {
       if (p_.group_of[k] != step_with_equations(p_, step)) continue;
       const std::string name = std::string(g_.op(k).name) + (g_.op(k).what == kind::reduce ? axes(g_.eq[k]) : "");
       if (g_.op(k).what != kind::elementwise && g_.op(k).what != kind::reduce) continue;
-      const auto found = std::find_if(ops.begin(), ops.end(), [&](const auto& x) { return x.first == name; });
-      if (found != ops.end()) ++found->second;
-      else ops.emplace_back(name, 1);
+      add_counted(ops, name);
     }
-    std::vector<std::string> words;
-    words.reserve(ops.size());
-    for (const auto& [name, count] : ops) words.push_back((count > 1 ? std::to_string(count) + ' ' : "") + name);
-    return words.empty() ? "nothing: it fills an array" : list_of_words(words, 16);
+    return ops.empty() ? "nothing: it fills an array" : list_of_words(counted_words(ops), 16);
   }
   EBB_COLD static std::string axes(const equation& e) {
     std::string s = " over";

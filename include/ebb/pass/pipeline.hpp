@@ -201,10 +201,12 @@ constexpr distinct_results distinct_backward(const graph& half) {
   return r;
 }
 
+/// The graph of which windows_first makes the one that is planned.
+constexpr graph lowered_but_windows(const graph& g) { return unpack(hoist(lower(g))); }
 /// The graph that is planned.
 template <bool Watched = false>
 constexpr graph lowered(const graph& g, part_of_region part = part_of_region::none) {
-  graph r = windows_first(unpack(hoist(lower(g))));
+  graph r = windows_first(lowered_but_windows(g));
   r.brings = {};  // it has run: constants that are emitted need not name it
   note_stage<Watched>(stage::lowered, r, part);
   return r;

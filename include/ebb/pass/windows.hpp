@@ -26,21 +26,53 @@
 
 namespace ebb::inline EBB_ABI {
 
+/// Why a window of what a loop computes is read from memory.
+enum class window_reason : unsigned char {
+  none,     // it is computed again
+  result,   // its operand is a result
+  reader,   // an op that is no such loop reads its operand, or the window
+  dear,     // an op that is not cheap would be computed again
+  work,     // it takes more than `most` operations and arrays
+  windows,  // so do all windows of its operand together
+  stored    // another window of its operand is read from memory
+};
+
+/// The decision for a window.
+struct window_note {
+  int value = -1, shape = -1;      // what it shows elements of: an equation, numbered as before prune, and its shape
+  const op_info* op = nullptr;     // of that
+  int at = -1;                     // the value in the graph after the pass; -1: it is not computed for itself
+  bool is_place = false;
+  window_reason why = window_reason::none;
+  const op_info* by = nullptr;     // the op that reads it, or that is dear
+  int operations = 0, windows = 0;  // of `windows`: operations and arrays for one window, and how many there are
+};
+
+/// The graph after the pass with its decisions.
+struct noted_windows {
+  graph g;
+  vec<window_note> notes;
+  vec<int> note_of;  // by equation: the number of the note of the window for which it is computed, or -1
+};
+
 namespace detail {
 
 class windows_of_loops {
  public:
   static constexpr int most = 12;
 
-  EBB_COLD_CTOR constexpr explicit windows_of_loops(const graph& g)
-      : g_(g), windows_(g.size(), 0), is_result_(g.size(), 0), by_loops_(g.size(), 1), by_windows_(g.size(), 1), guarded_(g.size(), 1),
+  /// notes: gets the decisions, with equations as they are numbered before prune. None: they are not asked for.
+  EBB_COLD_CTOR constexpr explicit windows_of_loops(const graph& g, noted_windows* notes = nullptr)
+      : g_(g), windows_(g.size(), 0), is_result_(g.size(), 0), read_by_(g.size(), -1), by_windows_(g.size(), 1), guarded_(g.size(), 1),
         r_(shell_of(g)), at_(g.size(), -1) {
     for (int o : g.out)
       if (o >= 0) is_result_[o] = 1;
     for (int k = g.size() - 1; k >= 0; --k) see_operands(k);
     for (int k = 0; k < g.size(); ++k) {
       const bool window = is_window(g, k);
+      const int first = r_.size();
       if (window && !by_windows_[k]) at_[k] = again(k);
+      if (notes && window && !by_windows_[k]) note(*notes, k, first);
       if (at_[k] >= 0) continue;
       at_[k] = r_.append_renumbered(g, k, at_.data());
       if (window && !by_windows_[k]) state_of(origin(k)).is_stored = true;
@@ -76,8 +108,8 @@ class windows_of_loops {
     for (int j = 0; j < e.count; ++j) {
       const int x = g_.operand(k, j);
       if (window) ++windows_[x];
-      const bool by_loop = window ? by_loops_[k] && !is_result_[k] : loops && (e.op->what == kind::reduce || g_.eq[x].shape == e.shape);
-      by_loops_[x] = by_loops_[x] && by_loop;
+      const bool by_loop = window ? only_loops_read(k) : loops && (e.op->what == kind::reduce || g_.eq[x].shape == e.shape);
+      if (!by_loop) read_by_[x] = (window || e.op->what == kind::reshape) && read_by_[k] >= 0 ? read_by_[k] : k;
       by_windows_[x] = by_windows_[x] && window;
       guarded_[x] = guarded_[x] && j == 1 && is_op<op::where>(*e.op) && is_inside_of(g_.operand(k, 0), x);
     }
@@ -90,7 +122,7 @@ class windows_of_loops {
     const equation& all = g_.eq[g_.operand(m, 0)];
     return all.op->what == kind::literal && all.attr[0] == 1 && all.shape == g_.eq[g_.operand(p, 0)].shape;
   }
-  constexpr bool only_loops_read(int k) const { return by_loops_[k] && !is_result_[k]; }
+  constexpr bool only_loops_read(int k) const { return read_by_[k] < 0 && !is_result_[k]; }
 
   /// The equation of the new graph of which the windows from k on show elements.
   constexpr int origin(int k) const {
@@ -102,19 +134,46 @@ class windows_of_loops {
   /// windows read is computed again for one of them, or not at all.
   EBB_COLD constexpr int again(int k) {
     const int of = g_.operand(k, 0);
-    if (!only_loops_read(k) || !only_loops_read(of)) return -1;
+    why_ = window_reason::none;
+    if (!only_loops_read(k)) return is_read(k);
+    if (!only_loops_read(of)) return is_read(of);
     const int x = is_window(g_, of) ? again(of) : at_[of];
     if (x < 0 || r_.op(x).what != kind::elementwise || state_of(x).is_stored) return -1;
     window_ = stride::unpacked(g_.eq[k].attr[0], g_.eq[k].attr[1]);
     places_ = is_op<op::place>(g_.op(k));
     shape_ = g_.eq[k].shape;
     count_ = 0;
-    const bool pays = count(x) && count_ * windows_[of] <= most;
+    const bool counted = count(x), pays = counted && count_ * windows_[of] <= most;
+    if (counted && !pays) {
+      why_ = window_reason::windows;
+      of_many_ = windows_[of];
+    }
     int y = pays ? moved(x) : -1;
     if (pays && places_ && !state_of(x).is_zero && !guarded_[k]) y = with_zeros(y, r_.eq[x].shape);
     for (int i : touched_) state_of(i) = {.is_stored = state_of(i).is_stored};
     touched_.shrink(0);
     return y;
+  }
+  constexpr int is_read(int k) {
+    why_ = is_result_[k] ? window_reason::result : window_reason::reader;
+    by_ = is_result_[k] ? nullptr : &g_.op(read_by_[k]);
+    return -1;
+  }
+  /// first: the first equation that has been computed for the window k.
+  EBB_COLD constexpr void note(noted_windows& to, int k, int first) {
+    const int x = origin(k);
+    if (r_.op(x).what != kind::elementwise) return;
+    window_note n{.value = x, .shape = r_.eq[x].shape, .op = &r_.op(x), .is_place = is_op<op::place>(g_.op(k))};
+    if (at_[k] < 0) {
+      if (why_ == window_reason::none && !state_of(x).is_stored) return;
+      n.why = why_ == window_reason::none ? window_reason::stored : why_;
+      n.by = by_;
+      n.operations = count_;
+      n.windows = of_many_;
+    }
+    while (to.note_of.size() < first) to.note_of.push(-1);
+    while (at_[k] >= 0 && to.note_of.size() < r_.size()) to.note_of.push(to.notes.size());
+    to.notes.push(n);
   }
   /// y inside of a place whose operand has this shape, and zeros around. -1: its dtype has no such rule.
   EBB_COLD constexpr int with_zeros(int y, int inside) {
@@ -134,22 +193,33 @@ class windows_of_loops {
     switch (e.op->what) {
       case kind::literal: return true;
       case kind::elementwise:
-        if (state_of(x).is_stored) return ++count_ <= most;
-        if (!is_cheap(*e.op)) return false;
+        if (state_of(x).is_stored) return is_within();
+        if (!is_cheap(*e.op)) return is_dear(x);
         for (int j = 0; j < e.count; ++j)
-          if (const int o = r_.operand(x, j); r_.eq[o].shape != e.shape || !count(o)) return false;
-        return ++count_ <= most;
-      case kind::broadcast: return repeats_along_window(x);
+          if (const int o = r_.operand(x, j); r_.eq[o].shape != e.shape) return is_dear(o);
+          else if (!count(o)) return false;
+        return is_within();
+      case kind::broadcast: return repeats_along_window(x) || is_dear(x);
       case kind::move:
-        if (!is_window(r_, x)) return false;
+        if (!is_window(r_, x)) return is_dear(x);
         [[fallthrough]];
       case kind::input:
       case kind::reduce:
       case kind::contract:
       case kind::gather:
-      case kind::result: return ++count_ <= most;
-      default: return false;
+      case kind::result: return is_within();
+      default: return is_dear(x);
     }
+  }
+  constexpr bool is_within() {
+    if (++count_ <= most) return true;
+    why_ = window_reason::work;
+    return false;
+  }
+  constexpr bool is_dear(int x) {
+    why_ = window_reason::dear;
+    by_ = &r_.op(x);
+    return false;
   }
   constexpr bool repeats_along_window(int x) const {
     const equation& e = r_.eq[x];
@@ -200,7 +270,8 @@ class windows_of_loops {
 
   const graph& g_;
   vec<int> windows_;                // of each equation: how many windows read it
-  vec<char> is_result_, by_loops_;  // whether it is a result; whether loops alone read it, or windows that they read
+  vec<char> is_result_;
+  vec<int> read_by_;                // an equation that reads it and is no loop, nor a window that loops read; -1: none
   vec<char> by_windows_, guarded_;  // whether windows alone read it; whether its readers select it where a place has its operand
   graph r_;
   vec<int> at_;  // the number of each equation in the new graph
@@ -209,6 +280,9 @@ class windows_of_loops {
   stride window_;     // the window that is computed again, whether it is a place, its shape, and what has been counted for it
   bool places_ = false;
   int shape_ = 0, count_ = 0;
+  window_reason why_ = window_reason::none;  // it is not computed again; with the op and the number of windows that a note names
+  const op_info* by_ = nullptr;
+  int of_many_ = 0;
 };
 
 }  // namespace detail
@@ -217,6 +291,29 @@ class windows_of_loops {
 constexpr graph windows_first(graph g) {
   if (!detail::windows_of_loops::may_pay(g)) return g;
   return prune(detail::windows_of_loops(g).take());
+}
+
+/// The same with what has been decided.
+EBB_COLD constexpr noted_windows windows_noted(const graph& g) {
+  noted_windows all, r;
+  if (!detail::windows_of_loops::may_pay(g)) {
+    r.g = g;
+    return r;
+  }
+  all.g = detail::windows_of_loops(g, &all).take();
+  while (all.note_of.size() < all.g.size()) all.note_of.push(-1);
+  r.g = prune(all.g);
+  r.notes = all.notes;
+  const detail::live_part part = detail::live_part_of(all.g, vec<char>(all.g.out.size(), 1));
+  int at = 0;
+  for (int k = 0; k < all.g.size(); ++k) {
+    if (!part.is_live[k] && all.g.op(k).what != kind::input) continue;
+    for (window_note& n : r.notes)
+      if (n.value == k) n.at = at;
+    r.note_of.push(all.note_of[k]);
+    ++at;
+  }
+  return r;
 }
 
 }  // namespace ebb::inline EBB_ABI
