@@ -51,6 +51,15 @@ TEST_CASE("a value is kept for its slices, for a reason") {
           const auto z = x * x;
           return ebb::matmul(m, z) + ebb::sum(difference_of_neighbours(z));
         })) == "  mul is not computed again for 2 slices of f64[n]: matmul needs it in memory\n");
+  CHECK(about([](auto x, auto y) {
+          const auto z = x * y;
+          const auto e = ebb::exp(difference_of_neighbours(z));
+          return std::tuple(e, z + ebb::pad<0, 1, 0>(e));  // z waits for e
+        }) == "  mul is not computed again for 2 slices of f64[n]: a later loop reads it from memory anyway\n"
+              "  exp is not computed again for 1 pad of f64[n - 1]: a result is in memory anyway\n");
+  CHECK(about_slices(ebb::explain<windowed_matrix>([](auto x) {
+          return ebb::sum(x + ebb::pad<1, 1, 0>(ebb::square(ebb::slice<1, 1>(x))));
+        })) == "  square is not computed again for 1 pad of f64[n, m - 1]: a sum over all axes of that shape does not read rows that are apart\n");
 }
 
 TEST_CASE("slices that take too many operations: the rewrite that the advice names is one loop") {

@@ -20,32 +20,43 @@ namespace {
 
 using test::n;
 
-/// Arrays whose extents are n and a few elements more or less.
+/// Arrays whose extents are n and a few elements more or less. Matrices have `columns` columns, or a few more or less.
 class windows {
  public:
-  static constexpr int most = 6;
+  static constexpr int most = 6, columns = 60;
   explicit windows(test::builder& b) : g_(b.g) {}
 
-  /// [n + more], with the relations of extents that `pad` and `slice` of a trace leave behind.
-  int shape(int more) {
+  /// [n + more], or [n + more, columns + wider], with the relations of extents that `pad` and `slice` of a trace leave behind.
+  int shape(int more, int wider = 0) {
+    const ebb::shape& first = g_.shapes[g_.eq[0].shape];
     int& known = extents_[static_cast<std::size_t>(more + most)];
     if (known == 0) {
-      const int one = g_.shapes[g_.eq[0].shape].e[0];
+      const int one = first.e[0];
       if (more > 0) known = g_.syms.derive(ebb::extent_rule::sum, one, more);
       else known = g_.syms.derive(ebb::extent_rule::difference, one, -more);
     }
+    const int rank = first.rank;
     ebb::shape s;
     s.push(known);
+    if (rank == 2) s.push(columns + wider);
     return g_.intern(s);
   }
+  /// Of the columns of x, [n + more, ...], those from `first` on: columns + wider of them.
+  ebb::operand<double> slice_columns(ebb::operand<double> x, int more, int wider, int first) {
+    return ebb::slice_as(x, {1, first}, shape(more, wider));
+  }
   template <class T>
-  ebb::operand<T> slice(ebb::operand<T> x, int more, int first) {
-    return ebb::slice_as(x, {0, first}, shape(more));
+  ebb::operand<T> place_columns(ebb::operand<T> x, int more, int wider, int first) {
+    return ebb::place_in(x, {1, first}, shape(more, wider));
+  }
+  template <class T>
+  ebb::operand<T> slice(ebb::operand<T> x, int more, int first, int wider = 0) {
+    return ebb::slice_as(x, {0, first}, shape(more, wider));
   }
   /// x, of [n + from], in zeros, [n + more].
   template <class T>
-  ebb::operand<T> place(ebb::operand<T> x, int from, int more, int first) {
-    const int r = shape(more);
+  ebb::operand<T> place(ebb::operand<T> x, int from, int more, int first, int wider = 0) {
+    const int r = shape(more, wider);
     g_.syms.unify(g_.syms.derive(ebb::extent_rule::sum, x.extent(0), more - from), g_.shapes[r].e[0]);
     return ebb::place_in(x, {0, first}, r);
   }
@@ -74,9 +85,10 @@ counts after(const ebb::graph& given) {
       ebb::extent_list e;
       e.rank = g.shape_of(k).rank;
       if (e.rank > 0) e.e[0] = length;
+      if (e.rank > 1) e.e[1] = windows::columns;
       extents.push(e);
       types.push(g.op(k).result);
-      arguments.push(test::random_cells(random, g.op(k).result, e.rank > 0 ? length : 1, 0));
+      arguments.push(test::random_cells(random, g.op(k).result, e.rank > 1 ? length * windows::columns : e.rank > 0 ? length : 1, 0));
     }
     const ebb::vec<std::size_t> symbols = ebb::symbol_values(g, extents), more = ebb::symbol_values(r, extents);
     const ebb::vec<test::cells> known = test::run_scalar(g, arguments, symbols);
@@ -196,6 +208,108 @@ TEST_CASE("a long chain of neighbours is cut where that is less work") {
   CHECK(steps_of(1) == 1);
   CHECK(steps_of(2) == 2);
   CHECK(steps_of(8) == 8);
+}
+
+namespace {
+
+/// A step over the five points around each inner one; the border stays.
+template <class Windows>
+ebb::operand<double> five_points(Windows& w, ebb::operand<double> x) {
+  const auto rows = [&](int first) { return w.slice_columns(w.slice(x, -2, first), -2, -2, 1); };
+  const auto columns = [&](int first) { return w.slice_columns(w.slice(x, -2, 1), -2, -2, first); };
+  const auto flow = 0.1 * (rows(0) + rows(2) + columns(0) + columns(2) - 4.0 * columns(1));
+  return x + w.place_columns(w.place(flow, -2, 0, 1, -2), 0, 0, 1);
+}
+
+}  // namespace
+
+TEST_CASE("steps over the five points of a matrix: one loop each, and nothing is computed again that a later loop reads anyway") {
+  const auto step_graph = [](int count, bool sum) {
+    return test::build([&](test::builder& b) {
+      auto x = b.in<double>({n, windows::columns});
+      windows w(b);
+      for (int i = 0; i < count; ++i) x = five_points(w, x);
+      return sum ? b.returns(x, ebb::emit_on<ebb::op::sum>({0, 2}, x)) : b.returns(x);
+    });
+  };
+  const auto steps_of = [](const ebb::graph& g) {
+    after(g);
+    return ebb::make_plan(ebb::windows_first(ebb::prune(g))).steps.size();
+  };
+  for (const int count : {1, 2, 4}) CHECK(steps_of(step_graph(count, false)) == count);
+  // The sum goes on from row to row, so that rows with zeros around them would be copied.
+  const ebb::graph summed = step_graph(1, true);
+  CHECK(steps_of(summed) == ebb::make_plan(ebb::prune(summed)).steps.size());
+}
+
+TEST_CASE("a value that a later loop reads is in memory: its slices are read there") {
+  const auto c = after_of([](auto& w, auto& b, auto x, auto y) {
+    const auto z = x * y;
+    const auto e = ebb::emit_on<ebb::op::exp>({}, w.slice(z, -2, 1) - w.slice(z, -2, 0));
+    b.g.out.push(e.id);
+    return z + w.place(e, -2, 0, 1);  // it waits for e
+  });
+  CHECK(c.computed == 3);
+}
+
+TEST_CASE("random programs of windows of matrices have the bits of scalar runs") {
+  int less = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    CAPTURE(seed);
+    test::random random{seed * 91 + 7};
+    const ebb::graph g = test::build([&](test::builder& b) {
+      struct value {
+        ebb::operand<double> x;
+        int more, wider;
+      };
+      std::vector<value> known;
+      known.push_back({b.in<double>({n, windows::columns}), 0, 0});
+      known.push_back({b.in<double>({n, windows::columns}), 0, 0});
+      windows w(b);
+      const auto any = [&] {
+        const int recent = std::min(static_cast<int>(known.size()), 6);
+        return known[known.size() - 1 - static_cast<std::size_t>(random.below(recent))];
+      };
+      for (int i = 0; i < 20; ++i) {
+        const value a = any();
+        value c = any();
+        for (int t = 0; t < 12 && (c.more != a.more || c.wider != a.wider); ++t) c = any();
+        if (c.more != a.more || c.wider != a.wider) c = a;
+        const int before = random.below(3), more = before + random.below(3);
+        const int lower = a.more - more, higher = a.more + more, slimmer = a.wider - more, wider = a.wider + more;
+        switch (random.below(9)) {
+          case 0: known.push_back({a.x + c.x, a.more, a.wider}); break;
+          case 1: known.push_back({a.x * c.x, a.more, a.wider}); break;
+          case 2: known.push_back({a.x - 0.5 * c.x, a.more, a.wider}); break;
+          case 3: known.push_back({ebb::emit_on<ebb::op::where>({}, ebb::less(a.x, c.x), a.x, -c.x), a.more, a.wider}); break;
+          case 4:
+            if (lower >= -windows::most) known.push_back({w.slice(a.x, lower, before, a.wider), lower, a.wider});
+            break;
+          case 5:
+            if (slimmer >= -windows::most) known.push_back({w.slice_columns(a.x, a.more, slimmer, before), a.more, slimmer});
+            break;
+          case 6:
+            if (higher <= windows::most) known.push_back({w.place(a.x, a.more, higher, before, a.wider), higher, a.wider});
+            break;
+          case 7:
+            if (wider <= windows::most) known.push_back({w.place_columns(a.x, a.more, wider, before), a.more, wider});
+            break;
+          default: known.push_back({ebb::emit_on<ebb::op::square>({}, a.x), a.more, a.wider});
+        }
+      }
+      if (random.chance(3)) return b.returns(known.back().x, ebb::emit_on<ebb::op::sum>({0, 2}, any().x));
+      return b.returns(known.back().x, any().x);
+    });
+    const ebb::graph simple = ebb::lower(ebb::prune(ebb::simplify(g)));
+    const auto of_loops = [](const ebb::graph& x) {
+      int count = 0;
+      for (int k = 0; k < x.size(); ++k) count += x.op(k).what == ebb::kind::move && x.op(x.operand(k, 0)).what == ebb::kind::elementwise;
+      return count;
+    };
+    after(simple);
+    less += of_loops(ebb::windows_first(simple)) < of_loops(simple);
+  }
+  CHECK(less > 20);
 }
 
 TEST_CASE("random programs of windows have the bits of scalar runs") {

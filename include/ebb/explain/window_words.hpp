@@ -29,7 +29,7 @@ class window_words {
     for (int n = 0; n < of_.notes.size(); ++n) {
       if (!is_first_of_value(n) || !is_kept(n, step)) continue;
       const window_reason why = of_.notes[first_reason(n)].why;
-      if (why != window_reason::work && why != window_reason::windows) continue;
+      if ((why != window_reason::work && why != window_reason::windows) || of_.notes[first_reason(n)].is_place) continue;
       return "to compute " + type(n) + " again where slices of it are read, slice what it is computed from: f(slice(x)) for slice(f(x))";
     }
     return "";
@@ -94,6 +94,8 @@ class window_words {
     const std::string most = std::to_string(windows_of_loops::most);
     switch (x.why) {
       case window_reason::result: return "a result is in memory anyway";
+      case window_reason::later: return "a later loop reads it from memory anyway";
+      case window_reason::apart: return "a sum over all axes of that shape does not read rows that are apart";
       case window_reason::reader: return std::string(x.by->name) + " needs it in memory";
       case window_reason::dear:
         if (x.by->what == kind::elementwise) return "to read it takes less time than " + std::string(x.by->name);

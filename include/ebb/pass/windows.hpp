@@ -7,11 +7,15 @@
 // product is a product of slices. The stages of a Runge-Kutta step over neighbours are then one loop. A window is a slice or a place of
 // step 1 and more than one row. It is computed again if
 //   by loops   it is read only by elementwise equations over its own shape, by reductions, and by windows for which the same holds; a loop
-//              computes its operand, which nothing else needs in memory
+//              computes its operand, which nothing else needs in memory: no loop that runs later, since it waits for such an operand of
+//              another window or for a reduction. That is known when windows have been computed again: then they are once more, without
+//              those whose operand such a loop reads
+//   apart      no reduction over its shape goes on from row to row, if its rows are not adjacent: then each window of an array would be a
+//              copy, see [note: rows apart]
 //   cheap      the operations that are computed again and the arrays that they read are at most `most`, counted for each window that
 //              reads the operand. On a Zen 4 limits from 8 to 16 took the same time, and 24 more in the cache. Operations are
 //              sums, products, selections and the like. A value that is in memory anyway counts as an array: so a long chain is cut
-//              where that is less work.
+//              where that is less work. A mask is no array: loops make it.
 // A place has +0 around its operand. Some operations give +0 there, as the product of two places does; some readers select other elements
 // there, as `pad` with a value does. Else the loop selects the zeros.
 // Bits stay the same: each element is computed by the same operations from the same elements.
@@ -24,13 +28,17 @@
 #include "../op/move.hpp"
 #include "../op/power.hpp"
 
+#include <algorithm>
+
 namespace ebb::inline EBB_ABI {
 
 /// Why a window of what a loop computes is read from memory.
 enum class window_reason : unsigned char {
   none,     // it is computed again
   result,   // its operand is a result
+  later,    // a loop that runs later reads its operand from memory
   reader,   // an op that is no such loop reads its operand, or the window
+  apart,    // a reduction over its shape takes all axes: its rows would be copied
   dear,     // an op that is not cheap would be computed again
   work,     // it takes more than `most` operations and arrays
   windows,  // so do all windows of its operand together
@@ -60,14 +68,21 @@ namespace detail {
 class windows_of_loops {
  public:
   static constexpr int most = 12;
+  static constexpr int most_runs = 3;  // each one knows what the one before left to later loops
 
   /// notes: gets the decisions, with equations as they are numbered before prune. None: they are not asked for.
-  EBB_COLD_CTOR constexpr explicit windows_of_loops(const graph& g, noted_windows* notes = nullptr)
-      : g_(g), windows_(g.size(), 0), is_result_(g.size(), 0), read_by_(g.size(), -1), by_windows_(g.size(), 1), guarded_(g.size(), 1),
-        r_(shell_of(g)), at_(g.size(), -1) {
+  /// late: whether a loop that runs later reads an equation anyway.
+  EBB_COLD_CTOR constexpr windows_of_loops(const graph& g, const vec<char>& late, noted_windows* notes = nullptr)
+      : g_(g), late_(late), windows_(g.size(), 0), is_result_(g.size(), 0), read_by_(g.size(), -1), by_windows_(g.size(), 1),
+        guarded_(g.size(), 1), reduced_from_(g.shapes.size(), max_rank), r_(shell_of(g)), at_(g.size(), -1) {
     for (int o : g.out)
       if (o >= 0) is_result_[o] = 1;
     for (int k = g.size() - 1; k >= 0; --k) see_operands(k);
+    for (int k = 0; k < g.size(); ++k) {
+      if (g.op(k).what != kind::reduce || g.eq[k].attr[1] != g.shape_of(g.operand(k, 0)).rank) continue;
+      int& from = reduced_from_[g.eq[g.operand(k, 0)].shape];
+      from = std::min(from, static_cast<int>(g.eq[k].attr[0]));
+    }
     for (int k = 0; k < g.size(); ++k) {
       const bool window = is_window(g, k);
       const int first = r_.size();
@@ -81,6 +96,34 @@ class windows_of_loops {
     r_.out = outputs_at(g, at_);
   }
   constexpr graph take() { return static_cast<graph&&>(r_); }
+  /// Marks the equations whose windows have been computed again though a loop that runs later reads them from memory: one that reads by a
+  /// window, by a broadcast or from a reduction what a loop before it computes. False: there are none.
+  EBB_COLD constexpr bool find_late(vec<char>& late) const {
+    const live_part part = live_part_of(r_, vec<char>(r_.out.size(), 1));
+    vec<int> level(r_.size(), 0), last(r_.size(), 0);  // last: of the loops that read it
+    for (int k = 0; k < r_.size(); ++k) {
+      const bool loop = r_.op(k).what == kind::elementwise;
+      for (int x : r_.operands(k)) {
+        const kind what = r_.op(x).what;
+        const bool in_register = what == kind::elementwise && (loop || r_.op(k).what == kind::reduce);
+        const bool in_memory = what == kind::input || what == kind::literal || what == kind::move || what == kind::reshape;
+        const bool is_view = what == kind::broadcast;
+        level[k] = std::max(level[k], level[x] + !(in_register || in_memory || is_view));
+      }
+      if (!loop || !part.is_live[k]) continue;
+      for (int x : r_.operands(k)) last[x] = std::max(last[x], level[k]);
+    }
+    bool some = false;
+    for (int k = 0; k < g_.size(); ++k) {
+      if (!is_window(g_, k) || by_windows_[k]) continue;
+      int x = k;
+      while (is_window(g_, x)) x = g_.operand(x, 0);
+      const int y = at_[x];
+      if (late[x] || g_.op(x).what != kind::elementwise || state_is_stored(y) || last[y] <= level[y]) continue;
+      late[x] = some = true;
+    }
+    return some;
+  }
   /// Whether a graph has a window of what a loop computes.
   static constexpr bool may_pay(const graph& g) {
     for (int k = 0; k < g.size(); ++k)
@@ -122,7 +165,7 @@ class windows_of_loops {
     const equation& all = g_.eq[g_.operand(m, 0)];
     return all.op->what == kind::literal && all.attr[0] == 1 && all.shape == g_.eq[g_.operand(p, 0)].shape;
   }
-  constexpr bool only_loops_read(int k) const { return read_by_[k] < 0 && !is_result_[k]; }
+  constexpr bool only_loops_read(int k) const { return read_by_[k] < 0 && !is_result_[k] && !late_[k]; }
 
   /// The equation of the new graph of which the windows from k on show elements.
   constexpr int origin(int k) const {
@@ -142,6 +185,7 @@ class windows_of_loops {
     window_ = stride::unpacked(g_.eq[k].attr[0], g_.eq[k].attr[1]);
     places_ = is_op<op::place>(g_.op(k));
     shape_ = g_.eq[k].shape;
+    if (is_copied()) return is_read_apart();
     count_ = 0;
     const bool counted = count(x), pays = counted && count_ * windows_[of] <= most;
     if (counted && !pays) {
@@ -154,9 +198,22 @@ class windows_of_loops {
     touched_.shrink(0);
     return y;
   }
+  /// Whether rows of the present window would be copied: they are apart, and a reduction over its shape goes on from row to row, see
+  /// [note: rows apart].
+  constexpr bool is_copied() const {
+    const shape& s = g_.shapes[shape_];
+    bool apart = false;
+    for (int a = 0; a < window_.axis; ++a) apart = apart || g_.syms.find(s.e[a]) != 1;
+    return apart && reduced_from_[shape_] <= window_.axis;
+  }
+  constexpr int is_read_apart() {
+    why_ = window_reason::apart;
+    return -1;
+  }
   constexpr int is_read(int k) {
-    why_ = is_result_[k] ? window_reason::result : window_reason::reader;
-    by_ = is_result_[k] ? nullptr : &g_.op(read_by_[k]);
+    by_ = nullptr;
+    if (read_by_[k] >= 0) by_ = &g_.op(read_by_[k]);
+    why_ = is_result_[k] ? window_reason::result : by_ ? window_reason::reader : window_reason::later;
     return -1;
   }
   /// first: the first equation that has been computed for the window k.
@@ -202,6 +259,7 @@ class windows_of_loops {
       case kind::broadcast: return repeats_along_window(x) || is_dear(x);
       case kind::move:
         if (!is_window(r_, x)) return is_dear(x);
+        if (r_.op(r_.operand(x, 0)).what == kind::literal) return true;  // loops make it
         [[fallthrough]];
       case kind::input:
       case kind::reduce:
@@ -263,16 +321,19 @@ class windows_of_loops {
     int moved = -1;
     bool is_zero = false, is_counted = false, is_stored = false;
   };
+  constexpr bool state_is_stored(int x) const { return x < states_.size() && states_[x].is_stored; }
   constexpr state& state_of(int x) {
     while (states_.size() <= x) states_.push({});
     return states_[x];
   }
 
   const graph& g_;
+  const vec<char>& late_;
   vec<int> windows_;                // of each equation: how many windows read it
   vec<char> is_result_;
   vec<int> read_by_;                // an equation that reads it and is no loop, nor a window that loops read; -1: none
   vec<char> by_windows_, guarded_;  // whether windows alone read it; whether its readers select it where a place has its operand
+  vec<int> reduced_from_;           // by shape: the first axis from which a reduction takes all axes
   graph r_;
   vec<int> at_;  // the number of each equation in the new graph
   vec<state> states_;
@@ -290,7 +351,11 @@ class windows_of_loops {
 /// g with windows of cheap values computed where they are read: see [note: computed again].
 constexpr graph windows_first(graph g) {
   if (!detail::windows_of_loops::may_pay(g)) return g;
-  return prune(detail::windows_of_loops(g).take());
+  vec<char> late(g.size(), 0);
+  for (int run = 1;; ++run) {
+    detail::windows_of_loops all(g, late);
+    if (run == detail::windows_of_loops::most_runs || !all.find_late(late)) return prune(all.take());
+  }
 }
 
 /// The same with what has been decided.
@@ -300,7 +365,10 @@ EBB_COLD constexpr noted_windows windows_noted(const graph& g) {
     r.g = g;
     return r;
   }
-  all.g = detail::windows_of_loops(g, &all).take();
+  vec<char> late(g.size(), 0);
+  for (int run = 1; run < detail::windows_of_loops::most_runs; ++run)
+    if (!detail::windows_of_loops(g, late).find_late(late)) break;
+  all.g = detail::windows_of_loops(g, late, &all).take();
   while (all.note_of.size() < all.g.size()) all.note_of.push(-1);
   r.g = prune(all.g);
   r.notes = all.notes;
