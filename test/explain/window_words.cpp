@@ -1,4 +1,4 @@
-// test/explain/window_words.cpp — explanations of slices and pads: which ones are computed again, what that costs, and why others are not.
+// test/explain/window_words.cpp — explanations of slices and pads: those that are computed again, their cost, and why others are not.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
@@ -59,7 +59,8 @@ TEST_CASE("a value is kept for its slices, for a reason") {
               "  exp is not computed again for 1 pad of f64[n - 1]: a result is in memory anyway\n");
   CHECK(about_slices(ebb::explain<windowed_matrix>([](auto x) {
           return ebb::sum(x + ebb::pad<1, 1, 0>(ebb::square(ebb::slice<1, 1>(x))));
-        })) == "  square is not computed again for 1 pad of f64[n, m - 1]: a sum over all axes of that shape does not read rows that are apart\n");
+        })) ==
+        "  square is not computed again for 1 pad of f64[n, m - 1]: a sum over all axes of that shape does not read rows that are apart\n");
 }
 
 TEST_CASE("slices that take too many operations: the rewrite that the advice names is one loop") {
