@@ -151,17 +151,30 @@ struct block_diag {
     const operand<T> blocks[] = {cast_to<T>(block)...};
     for (const auto& b : blocks)
       if (b.is_refused() || b.rank() != 2) return b.is_refused() ? b : refuse<T>(g, 394);
+    int width = 0, before = 0;  // before: the columns of the blocks on the left of a row; -1: only a call knows
+    for (const auto& x : blocks) width = g.syms.derive(extent_rule::sum, width, x.extent(1));
     vec<int> rows;
     for (int i = 0; i < count; ++i) {
-      vec<int> row;
-      for (int j = 0; j < count; ++j) {
-        shape s = blocks[i].extents();
-        s.e[1] = blocks[j].extent(1);
-        row.push(i == j ? blocks[i].id : literal_in<T>(g, g.intern(g.syms.find(s)), 0).id);
-      }
-      rows.push(emit<op::concat, T>(g, range_of(row), {1}));
+      shape row = blocks[i].extents();
+      row.e[1] = width;
+      rows.push(before < 0 ? joined_row(g, blocks, i) : place_in(blocks[i], {1, before}, g.intern(g.syms.find(row))).id);
+      const int own = g.syms.find(blocks[i].extent(1));
+      before = before < 0 || own < 0 ? -1 : before + own;
     }
     return operand<T>{&g, emit<op::concat, T>(g, range_of(rows), {0})};
+  }
+
+ private:
+  /// The rows of block i, which are joined from arrays of zeros and the block: a place begins at a number.
+  template <class T, std::size_t Count>
+  static constexpr int joined_row(graph& g, const operand<T> (&blocks)[Count], int i) {
+    vec<int> row;
+    for (int j = 0; j < static_cast<int>(Count); ++j) {
+      shape s = blocks[i].extents();
+      s.e[1] = blocks[j].extent(1);
+      row.push(i == j ? blocks[i].id : literal_in<T>(g, g.intern(g.syms.find(s)), 0).id);
+    }
+    return emit<op::concat, T>(g, range_of(row), {1});
   }
 };
 
