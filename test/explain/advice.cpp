@@ -5,6 +5,8 @@
 #include <ebb/explain.hpp>
 #include <ebb/functional.hpp>
 
+#include <algorithm>
+
 namespace {
 
 using advised_vector = ebb::tensor<float, ebb::dyn>;
@@ -19,6 +21,11 @@ constexpr auto first_by_sum = [](auto p) {
   const auto first = ebb::select<1, 0>(p);
   return first * ebb::sum(first);
 };
+
+/// The differences along rows, all in one sum, or each row first.
+constexpr auto squares = [](auto x) { return ebb::square(ebb::slice<1, 1>(x) - ebb::slice<1, 0, -1>(x)); };
+constexpr auto natural = [](auto x) { return ebb::sum(squares(x)); };
+constexpr auto by_rows = [](auto x) { return ebb::sum(ebb::sum<1>(squares(x))); };
 
 /// All advice of an explanation.
 std::vector<std::string> advice_in(const ebb::explanation& e) {
@@ -48,9 +55,26 @@ TEST_CASE("an element of a row of dyn length: give the axis a static extent") {
 TEST_CASE("an extent that is computed is named by what it is computed from") {
   constexpr auto reversed = [](auto x, auto y) { return ebb::concat<1>(ebb::flip<1>(x), ebb::flip<1>(y)); };
   CHECK(advice_in(ebb::explain<advised_matrix, advised_matrix>(reversed)) ==
+        advice_list{"concat: put axis 1 first: parts along the first axis need no copy, this saves 8*n*m + 8*n*k bytes"});
+  constexpr auto used = [](auto x, auto y) { return ebb::exp(ebb::concat<1>(ebb::flip<1>(x), ebb::flip<1>(y))); };
+  CHECK(advice_in(ebb::explain<advised_matrix, advised_matrix>(used)) ==
         advice_list{"concat: if rows have at most 32 elements, give axis 1 of argument 0, axis 1 of argument 1 static extents: they are "
                     "taken apart once, and no part is a copy; else put axis 1 first: parts along the first axis need no copy, this saves "
                     "8*n*m + 8*n*k bytes"});
+  const auto parts = ebb::explain<advised_points, ebb::tensor<float, ebb::dyn, 4>>(used);
+  CHECK(std::none_of(parts.steps().begin(), parts.steps().end(), [](const auto& x) { return x.text.find(" copies") < x.text.size(); }));
+}
+
+TEST_CASE("a sum over all axes of differences along rows: sum each row first") {
+  const std::string advice = "slice: reduce each row first, as in sum(sum<1>(x)): over all axes at once, sum reads no rows that are "
+                             "apart, ";
+  const auto all = advised_matrix::ones(1000, 200);
+  CHECK(advice_in(ebb::explain(natural, all)) == advice_list(2, advice + "this saves 1.59 MB"));
+  CHECK(ebb::explain(natural, all).steps().size() == 3);
+  CHECK(advice_in(ebb::explain(by_rows, all)).empty());
+  CHECK(ebb::explain(by_rows, all).steps().size() == 2);
+  using eight = ebb::tensor<float, ebb::dyn, 8>;
+  CHECK(ebb::explain(by_rows, eight::ones(1000)).steps().size() < ebb::explain(natural, eight::ones(1000)).steps().size());
 }
 
 TEST_CASE("a transposed array: for a reduction, for a product") {
