@@ -126,4 +126,16 @@ TEST_CASE("logspace has the first and second derivatives of powers of ten by bot
                                                          linalg_test::extents_of({2}), oracle, 1e-9L, 1e-6L);
 }
 
+TEST_CASE("blocks of static and of dyn extents lie along the diagonal") {
+  const auto join = ebb::compile([](auto x, auto y, auto z) { return ebb::block_diag(x, y, z); });
+  const ebb::tensor<double, 1, 2> x{1, 2};
+  const ebb::tensor<double, 1, 1> z{6};
+  using any = ebb::tensor<double, ebb::dyn, ebb::dyn>;
+  const any y = any::ones(2, 1), none = any::ones(1, 0);
+  const auto elements = [](const auto& r) { return std::vector<double>(r.data(), r.data() + r.size()); };
+  CHECK(elements(join(x, y, z)) == std::vector<double>{1, 2, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 6});
+  CHECK(elements(join(x, z, y)) == std::vector<double>{1, 2, 0, 0, 0, 0, 6, 0, 0, 0, 0, 1, 0, 0, 0, 1});
+  CHECK(elements(join(x, none, z)) == std::vector<double>{1, 2, 0, 0, 0, 0, 0, 0, 6});
+}
+
 }  // namespace
