@@ -33,6 +33,7 @@
 #include "kernel/move.hpp"
 #include "kernel/indexed.hpp"
 #include "kernel/run_state.hpp"
+#include "kernel/row_sums.hpp"
 #include "kernel/number_order.hpp"
 #include "kernel/scalar_nest.hpp"
 #include "kernel/nest.hpp"

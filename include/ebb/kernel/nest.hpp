@@ -5,6 +5,7 @@
 #include "../tensor/reduction_tree.hpp"
 #include "nest_step.hpp"
 #include "part.hpp"
+#include "row_sums.hpp"
 #include "run_state.hpp"
 #include "scalar_nest.hpp"
 
@@ -31,6 +32,7 @@ class nest_kernel {
   using extents = typename code::extents;
   using loops = typename code::loops;
   using row_numbers = typename code::row_numbers;
+  using sums = row_sums<P, Number>;
   static constexpr nest n = code::n;
   static constexpr int inner = code::inner;
 
@@ -183,6 +185,7 @@ class nest_kernel {
         const int c = static_cast<int>(left < room ? left : room);
         if constexpr (known_row == 1 && !joins_rows) step(x, p, r, j, u, detail::one_lane{});
         else if constexpr (!tails) step(x, p, r, j, u, detail::whole_step{});
+        else if constexpr (known_row > 0 && !whole_steps && !joins_rows) step(x, p, r, j, u, detail::known_lanes<known_row>{});
         else if constexpr (joins_rows) step(x, p, r, j, u, detail::middle_lanes{lane, c});
         else step(x, p, r, j, u, detail::first_lanes<whole_steps, n.loops == 1>{c});
         j += static_cast<std::size_t>(room);
@@ -220,63 +223,6 @@ class nest_kernel {
     }
   }
 
-  // [note: sums of rows]
-  // A sum over rows that is in memory while they are added to it takes a load and a store for each element. So some registers of it are
-  // kept while a block of rows is added: each element has the same chain. The block is short, so that its rows stay in the nearest cache
-  // while all columns are added.
-  static constexpr int kept_steps = 4, kept_columns = kept_steps * lane_count;
-  static constexpr std::size_t rows_together = 16;
-  static constexpr bool keeps_sums = [] {
-    bool r = n.small && inner > 0 && n.stores.count == 0 && n.reduces.count > 0 && n.reduces.count <= 2 && !code::has_reciprocals;
-    for (int i = 0; i < n.reduces.count; ++i) {
-      const nest_reduce& e = P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)];
-      r = r && !e.run && e.first < inner && e.last == inner;
-    }
-    return r && (known_row < 0 || known_row >= kept_columns);
-  }();
-  template <class T>
-  struct kept_lanes {
-    lanes<T> of[kept_steps];
-  };
-  template <class>
-  struct kept_of;
-  template <int... R>
-  struct kept_of<std::integer_sequence<int, R...>> {
-    record<kept_lanes<reduced<R>>...> of;
-  };
-  /// Columns [j, j + kept_columns) of `count` rows.
-  static EBB_PART void add_columns(pointers p, const extents& e, std::size_t j, std::size_t count) {
-    kept_of<typename code::reduces> kept;
-    const auto each = [&](auto&& f) EBB_PART_LAMBDA {
-      repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
-        repeat<kept_steps>([&]<int U>() EBB_PART_LAMBDA {
-          f(member<R>(kept.of).of[U], reinterpret_cast<reduced<R>*>(p.red[R]) + j + U * lane_count);
-        });
-      });
-    };
-    each([]<class T>(lanes<T>& x, T* at) EBB_PART_LAMBDA { x = lanes<T>::load(at); });
-    for (std::size_t i = 0; i < count; ++i) {
-      repeat<kept_steps / 2>([&]<int U>() EBB_PART_LAMBDA {
-        code::two_steps(p, {}, j + 2 * U * lane_count, [&]<int R>() EBB_PART_LAMBDA { return &member<R>(kept.of).of[2 * U]; },
-                        [&]<int R>() EBB_PART_LAMBDA { return &member<R>(kept.of).of[2 * U + 1]; }, typename code::pieces{});
-      });
-      p.template advance<inner - 1>(e);
-    }
-    each([]<class T>(lanes<T>& x, T* at) EBB_PART_LAMBDA { x.store(at); });
-  }
-  static EBB_PART void add_rows(leaf& x, pointers p, const extents& e) {
-    const std::size_t rows = e.template at<inner - 1>(), columns = e.template at<inner>();
-    for (std::size_t i = 0; i < rows; i += rows_together) {
-      const std::size_t count = rows - i < rows_together ? rows - i : rows_together;
-      std::size_t j = 0;
-      for (; j + kept_columns <= columns; j += kept_columns) add_columns(p, e, j, count);
-      for (std::size_t k = 0; k < count; ++k) {
-        if (j < columns) segment(x, p, j, columns - j, 0);
-        p.template advance<inner - 1>(e);
-      }
-    }
-  }
-
   /// Fills the rows that the reductions beginning at loop L add to.
   template <int L>
   static EBB_PART void begin_rows(const pointers& p, const extents& e, [[maybe_unused]] auto continues) {
@@ -297,7 +243,8 @@ class nest_kernel {
     if constexpr (has_run && L == n.run_from) begin_run(x, whole);
     if constexpr (L == inner && has_run) row(x, whole, given, e.template at<L>());
     else if constexpr (L == inner) segment(x, given, 0, e.template at<L>(), 0);
-    else if constexpr (keeps_sums && L == inner - 1) add_rows(x, given, e);
+    else if constexpr (sums::any && L == inner - 1)
+      sums::add_rows(given, e, [&](const pointers& p, std::size_t j, std::size_t count) EBB_PART_LAMBDA { segment(x, p, j, count, 0); });
     else {
       pointers p = given;
       for (std::size_t i = 0; i < e.template at<L>(); ++i) {

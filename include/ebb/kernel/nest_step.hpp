@@ -90,10 +90,17 @@ struct nest_step : nest_loads<P, Number> {
   static constexpr bool has_row_numbers = keeps_repeated || has_reciprocals;
   using row_numbers = std::conditional_t<has_row_numbers, row_numbers_of<std::make_integer_sequence<int, n.loads.count>>, no_numbers>;
   /// Finds the numbers of a row of `count` elements, if there are such numbers.
-  static EBB_PART void find_numbers(row_numbers& r, const pointers& p, [[maybe_unused]] std::size_t count) {
+  static EBB_PART void find_numbers(row_numbers& r, const pointers& p, std::size_t count) {
+    find_kept(r, p);
+    find_reciprocals(r, p, count);
+  }
+  static EBB_PART void find_kept([[maybe_unused]] row_numbers& r, [[maybe_unused]] const pointers& p) {
     if constexpr (keeps_repeated) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
       if constexpr (is_kept<I>) member<I>(r.kept) = *reinterpret_cast<const loaded<I>*>(p.in[I]);
     });
+  }
+  static EBB_PART void find_reciprocals([[maybe_unused]] row_numbers& r, [[maybe_unused]] const pointers& p,
+                                        [[maybe_unused]] std::size_t count) {
     if constexpr (has_reciprocals) repeat<n.loads.count>([&]<int I>() EBB_PART_LAMBDA {
       if constexpr (constexpr nest_load e = load_at<I>; e.reciprocal.number >= 0) {
         using T = loaded<I>;

@@ -7,6 +7,7 @@
 #include "lanes.hpp"
 #include "narrow.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace ebb::inline EBB_ABI::detail {
@@ -209,6 +210,45 @@ struct first_lanes {
       if (count == 1) return one_lane{}.store_joined(x, p);
     detail::store_joined(x, p, count);
   }
+};
+
+/// The first Count lanes. A value of two registers has zeros in one without elements.
+template <int Count>
+struct known_lanes {
+  static_assert(Count < lane_count);
+  static constexpr bool whole() { return false; }
+  static constexpr std::size_t lane() { return 0; }
+  static EBB_INLINE lanes<bool> valid() { return lanes<bool>::first(Count); }
+  template <class T>
+  EBB_INLINE lanes<T> load(const T* p) const {
+    if constexpr (!full_width<T>) return lanes<T>::load(p, Count);
+    else {
+      constexpr int in_part = simd::count_of<T>;
+      lanes<T> r;
+      repeat<lanes<T>::parts>([&]<int Part>() EBB_LAMBDA {
+        if constexpr (constexpr int count = std::min(Count - Part * in_part, in_part); count > 0)
+          r.part[Part] = simd::load_few<count>(p + Part * in_part);
+        else r.part[Part] = simd::all(T{});
+      });
+      return r;
+    }
+  }
+  template <class T>
+  EBB_INLINE lanes<T> load_back(const T* p) const { return load_backwards(p, Count); }
+  template <int Step, class T>
+  EBB_INLINE lanes<T> load_every(const T* p) const { return detail::load_apart(p, Step, Count); }
+  template <class T>
+  EBB_INLINE lanes<T> load_apart(const T* p, std::ptrdiff_t step) const { return detail::load_apart(p, step, Count); }
+  template <class T>
+  EBB_INLINE void store(const lanes<T>& x, T* p) const {
+    if constexpr (!full_width<T>) x.store(p, Count);
+    else repeat<lanes<T>::parts>([&]<int Part>() EBB_LAMBDA {
+      constexpr int before = Part * simd::count_of<T>, count = std::min(Count - before, simd::count_of<T>);
+      if constexpr (count > 0) simd::store_few<count>(p + before, x.part[Part]);
+    });
+  }
+  template <class T, std::size_t Joined>
+  EBB_INLINE void store_joined(const lanes<T> (&x)[Joined], T* p) const { detail::store_joined(x, p, Count); }
 };
 
 /// `count` elements in the lanes from number `from` on. The other lanes hold unused values.
