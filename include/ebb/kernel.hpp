@@ -16,6 +16,7 @@
 #include "kernel/convert.hpp"
 #include "kernel/slots.hpp"
 #include "kernel/nest_places.hpp"
+#include "kernel/flat_nest.hpp"
 #include "kernel/nest_loads.hpp"
 #include "kernel/nest_step.hpp"
 #include "kernel/chain_link.hpp"

@@ -53,6 +53,13 @@ inline constexpr bool wide_conversions = true;
 inline constexpr bool wide_conversions = false;
 #endif
 
+/// Any lanes of a register, in any order.
+#if defined(__AVX2__)
+inline constexpr bool permutations = true;
+#else
+inline constexpr bool permutations = false;
+#endif
+
 /// Any lanes of two registers of four-byte elements or more, in any order.
 #if defined(__AVX512F__)
 inline constexpr bool lanes_of_two = true;

@@ -33,8 +33,9 @@ class nest_kernel {
   using loops = typename code::loops;
   using row_numbers = typename code::row_numbers;
   using sums = row_sums<P, Number>;
+  using flat = typename code::flat;
   static constexpr nest n = code::n;
-  static constexpr int inner = code::inner;
+  static constexpr int inner = code::inner, lane_loop = flat::lane_loop;  // lane_loop: the one that lanes run along
 
   template <int R>
   static constexpr nest_reduce reduce_at = code::template reduce_at<R>;
@@ -52,11 +53,11 @@ class nest_kernel {
   }();
   static constexpr bool has_run = runs.count > 0, has_rows = runs.count < n.reduces.count;
   /// A run of several rows: its second row may begin in any lane.
-  static constexpr bool joins_rows = has_run && n.run_from < inner;
+  static constexpr bool joins_rows = has_run && n.run_from < lane_loop;
 
   // Whether a row can hold a whole step, and a rest. If it cannot hold a whole step, none may be compiled: g++ would warn of reads beyond
   // the end of a short array.
-  static constexpr std::ptrdiff_t known_row = code::template known_extent<inner>;
+  static constexpr std::ptrdiff_t known_row = flat::known_row;
   static constexpr bool whole_steps = known_row < 0 || known_row >= lane_count;
   static constexpr bool tails = known_row <= 0 || known_row % lane_count != 0;
   static constexpr bool has_interior = code::has_interior && !joins_rows && whole_steps;
@@ -223,6 +224,11 @@ class nest_kernel {
     }
   }
 
+  static EBB_PART void run_row(leaf& x, leaves& whole, const pointers& p, std::size_t count) {
+    if constexpr (has_run) row(x, whole, p, count);
+    else segment(x, p, 0, count, 0);
+  }
+
   /// Fills the rows that the reductions beginning at loop L add to.
   template <int L>
   static EBB_PART void begin_rows(const pointers& p, const extents& e, [[maybe_unused]] auto continues) {
@@ -241,8 +247,12 @@ class nest_kernel {
   static EBB_PART void walk(leaf& x, leaves& whole, const pointers& given, const extents& e, auto continues) {
     if constexpr (has_rows) begin_rows<L>(given, e, continues);
     if constexpr (has_run && L == n.run_from) begin_run(x, whole);
-    if constexpr (L == inner && has_run) row(x, whole, given, e.template at<L>());
-    else if constexpr (L == inner) segment(x, given, 0, e.template at<L>(), 0);
+    if constexpr (L == lane_loop && flat::is) {
+      typename flat::tables tables;
+      pointers p = given;
+      flat::make_tables(tables, p);
+      run_row(x, whole, p, e.template at<lane_loop>() * e.template at<inner>());
+    } else if constexpr (L == lane_loop) run_row(x, whole, given, e.template at<lane_loop>());
     else if constexpr (sums::any && L == inner - 1)
       sums::add_rows(given, e, [&](const pointers& p, std::size_t j, std::size_t count) EBB_PART_LAMBDA { segment(x, p, j, count, 0); });
     else {

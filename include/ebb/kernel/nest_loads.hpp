@@ -3,7 +3,7 @@
 #pragma once
 
 #include "../base/repeat.hpp"
-#include "nest_places.hpp"
+#include "flat_nest.hpp"
 #include "part.hpp"
 
 #include <algorithm>
@@ -15,6 +15,7 @@ namespace ebb::inline EBB_ABI {
 template <class P, int Number>
 struct nest_loads : nest_places<P, Number> {
   using places = nest_places<P, Number>;
+  using flat = flat_nest<P, Number>;
   static constexpr nest n = places::n;
   static constexpr int inner = places::inner;
 
@@ -32,6 +33,8 @@ struct nest_loads : nest_places<P, Number> {
     using T = loaded<I>;
     lanes<T>& to = v.template at<e.to>();
     if constexpr (e.source == nest_load::from::literal) to = lanes<T>::all(from_cell<T>(e.bits));
+    else if constexpr (flat::template is_repeated<I>) to = lanes<T>::load(reinterpret_cast<const T*>(p.in[I]) + flat::place_in_row(j));
+    else if constexpr (flat::template is_spread<I>) to = flat::spread(reinterpret_cast<const T*>(p.in[I]), j, detail::elements_of(part));
     else if constexpr (e.source == nest_load::from::index) {
       if constexpr (e.along >> inner & 1) {
         // A double holds each index that memory has room for, a float those of short rows; counting in integers of eight bytes may need

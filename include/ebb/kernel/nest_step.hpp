@@ -60,8 +60,8 @@ struct nest_step : nest_loads<P, Number> {
   // With 16 registers, so are real numbers, which need no conversion.
   static constexpr int most_kept = 4;
   static constexpr bool may_keep(const nest_load& e) {
-    const bool is_real = e.to.type == dtype::f32 || e.to.type == dtype::f64;
-    return e.source == nest_load::from::array && !(e.along >> inner & 1) && !(is_real && target_has::registers < 32);
+    const bool is_real = e.to.type == dtype::f32 || e.to.type == dtype::f64, varies = e.along >> inner & 1 || loads::flat::spreads(e);
+    return e.source == nest_load::from::array && !varies && !(is_real && target_has::registers < 32);
   }
   static constexpr bool keeps_repeated = [] {
     int count = 0;

@@ -216,6 +216,7 @@ struct first_lanes {
 template <int Count>
 struct known_lanes {
   static_assert(Count < lane_count);
+  static constexpr int count = Count;
   static constexpr bool whole() { return false; }
   static constexpr std::size_t lane() { return 0; }
   static EBB_INLINE lanes<bool> valid() { return lanes<bool>::first(Count); }
@@ -226,8 +227,8 @@ struct known_lanes {
       constexpr int in_part = simd::count_of<T>;
       lanes<T> r;
       repeat<lanes<T>::parts>([&]<int Part>() EBB_LAMBDA {
-        if constexpr (constexpr int count = std::min(Count - Part * in_part, in_part); count > 0)
-          r.part[Part] = simd::load_few<count>(p + Part * in_part);
+        if constexpr (constexpr int some = std::min(Count - Part * in_part, in_part); some > 0)
+          r.part[Part] = simd::load_few<some>(p + Part * in_part);
         else r.part[Part] = simd::all(T{});
       });
       return r;
@@ -243,8 +244,8 @@ struct known_lanes {
   EBB_INLINE void store(const lanes<T>& x, T* p) const {
     if constexpr (!full_width<T>) x.store(p, Count);
     else repeat<lanes<T>::parts>([&]<int Part>() EBB_LAMBDA {
-      constexpr int before = Part * simd::count_of<T>, count = std::min(Count - before, simd::count_of<T>);
-      if constexpr (count > 0) simd::store_few<count>(p + before, x.part[Part]);
+      constexpr int before = Part * simd::count_of<T>, some = std::min(Count - before, simd::count_of<T>);
+      if constexpr (some > 0) simd::store_few<some>(p + before, x.part[Part]);
     });
   }
   template <class T, std::size_t Joined>
@@ -306,5 +307,11 @@ struct middle_lanes {
     lanes<T>::load(room + from).store(p, count);
   }
 };
+
+/// The number of elements of a step.
+EBB_INLINE int elements_of(auto part) {
+  if constexpr (requires { part.count; }) return part.count;
+  else return part.whole() ? lane_count : 1;
+}
 
 }  // namespace ebb::inline EBB_ABI::detail
