@@ -59,7 +59,10 @@ void systems_by_eigen(peers& all) {
   add_eigen<1, 0>(all, "multivariate_normal_lpdf", []<int N>(const auto& a, const float* x, float* out, std::integral_constant<int, N>) {
     *out = log_density<N>(Eigen::LLT<matrix<N>>(a).matrixLLT(), x, a.rows());
   });
-  add_eigen<1, 0>(all, "matrix_norm", [](const auto& a, const float*, float* out, auto) { *out = a.norm(); });
+  // Without overflow, as ebb's: the plain norm is one pass that squares all elements as they are.
+  add_eigen<1, 0>(all, "matrix_norm", []<int N>(const auto& a, const float*, float* out, std::integral_constant<int, N>) {
+    *out = vector_of<(N > 0 ? N * N : N)>(a.data(), a.size()).stableNorm();
+  });
   add_eigen<2, 2>(all, "matrix_power", []<int N>(const auto& a, const float* b, float* out, std::integral_constant<int, N>) {
     const matrix<N> square = square_of<N>(b, a.rows()) * square_of<N>(b, a.rows());
     square_of<N>(out, a.rows()).noalias() = square * square;

@@ -13,6 +13,7 @@
 #include "exec/own_cells.hpp"
 #include "exec/evaluate.hpp"
 #include "exec/band.hpp"
+#include "exec/one_row.hpp"
 #include "exec/one_step.hpp"
 #include "exec/loop.hpp"
 #include "exec/copied_row.hpp"

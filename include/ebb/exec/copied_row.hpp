@@ -18,16 +18,15 @@ inline constexpr bool turns_rows = [] {
   if (e.op->family != family_of<op::permute>) return false;
   const auto& s = P::shape_at(e.shape);
   int last = -1;
-  bool rising = true, any = false;
+  bool rising = true;
   for (int i = 0; i < s.rank; ++i) {
     const int from = packed_axis(e.attr[0], i);
-    if (s.e[static_cast<std::size_t>(i)] < 0) any = true;
-    else if (s.e[static_cast<std::size_t>(i)] != 1) {
+    if (const int extent = s.e[static_cast<std::size_t>(i)]; extent > 1 || extent == 0) {
       rising = rising && from > last;
       last = from;
     }
   }
-  return rising && any;
+  return rising;
 }();
 
 /// Copies the array of an equation that turns rows, if there is one row: false if there is another number of them.

@@ -10,6 +10,7 @@
 #include "buffers.hpp"
 #include "check.hpp"
 #include "loop.hpp"
+#include "one_row.hpp"
 #include "one_step.hpp"
 #include "probed.hpp"
 #include "program.hpp"
@@ -295,6 +296,8 @@ class row_blocks {
 template <class P>
 void run_program(void* const* arguments, void* const* results, const std::size_t* symbol, const char* call) {
   using short_rows = detail::one_step<P>;
+  if constexpr (detail::has_one_row<P> && !short_rows::possible)
+    if (symbol[~P::plan.row_symbol] == 1) return run_program<detail::one_row<P>>(arguments, results, symbol, call);
   EBB_PROBE(probe here;)
   if constexpr (short_rows::always) {
     EBB_PROBE(probed_program::of<P>().begin(here, call, symbol, true);)
