@@ -10,6 +10,8 @@
 #include "plan/band.hpp"
 #include "plan/columns.hpp"
 #include "plan/readers.hpp"
+#include "plan/grouping.hpp"
+#include "plan/later.hpp"
 #include "plan/fuse.hpp"
 #include "plan/memory.hpp"
 #include "plan/onto.hpp"

@@ -11,66 +11,9 @@
 // Numbers that no loop reads, directly or through other numbers, are one group at the end.
 #pragma once
 
-#include "readers.hpp"
-
-#include "../graph/loop.hpp"
+#include "later.hpp"
 
 namespace ebb::inline EBB_ABI {
-
-struct group {
-  int level = 0, shape = -1;
-  int whole = -1;         // an equation that is a step of its own: a product, a move
-  int run_axis = -1;      // the first axis of its reductions along the last axes
-  vec<int> members;
-};
-
-struct grouping {
-  vec<group> groups;
-  vec<int> of;            // the group of each equation; -1: a source, or a view of something else
-  vec<char> stored;       // must be in memory when its group has run
-  vec<array_part> part;   // where each equation lies in another one
-  vec<copy_reason> copies;  // of moves
-
-  /// Whether k lies in its operand: a slice or a place that is no step, or a broadcast that products read there. Other parts lie in a later
-  /// equation, which joins them.
-  constexpr bool is_view(int k) const { return part.data()[k].whole >= 0 && part.data()[k].whole < k; }
-  /// The equation whose step writes what k shows: k itself, or what it is a view of.
-  constexpr int shown(const graph& g, int k) const;
-  /// Whether a slice or permutation between shown(g, k) and k leaves elements out or in another order: k has no address then, but a view.
-  constexpr bool is_shown_apart(const graph& g, int k) const;
-  /// Whether k shows a literal with zeros around, which loops make: it is never in memory.
-  constexpr bool is_placed_literal(const graph& g, int k) const;
-};
-
-constexpr int grouping::shown(const graph& g, int k) const {
-  for (k = viewed(g, k); is_view(k);) k = viewed(g, part[k].whole);
-  return k;
-}
-
-constexpr bool grouping::is_shown_apart(const graph& g, int k) const {
-  for (k = viewed(g, k); is_view(k); k = viewed(g, part[k].whole))
-    if (part.data()[k].at.apart) return true;
-  return false;
-}
-
-constexpr bool grouping::is_placed_literal(const graph& g, int k) const {
-  bool placed = false;
-  for (k = viewed(g, k); is_view(k); k = viewed(g, part[k].whole)) placed = placed || g.op(k).family == family_of<op::place>;
-  return placed && g.op(k).what == kind::literal;
-}
-
-constexpr bool is_source(kind what) { return what == kind::input || what == kind::literal || what == kind::index; }
-constexpr bool is_source(const graph& g, int k) { return is_source(g.op(k).what); }
-/// Whether k reduces all elements of an array with any number of rows.
-constexpr bool reduces_all_rows(const graph& g, int k) {
-  if (g.op(k).what != kind::reduce || g.eq[k].attr[0] != 0) return false;
-  const shape& x = g.shape_of(g.operand(k, 0));
-  return x.rank > 0 && g.eq[k].attr[1] == x.rank && g.syms.find(x.e[0]) < 0;
-}
-/// The number of the shape that an equation is computed over.
-constexpr int iteration_shape(const graph& g, int k) {
-  return g.op(k).what == kind::reduce ? g.eq[g.operand(k, 0)].shape : g.eq[k].shape;
-}
 
 namespace detail {
 
@@ -94,9 +37,10 @@ constexpr bool find_strides(const graph& g, const grouping& r, int y, plan_view&
 
 class fuser {
  public:
-  /// Moves that are `copied` are no views. sums_apart: see [note: sums apart].
-  EBB_COLD_CTOR constexpr explicit fuser(const graph& g, bool sums_apart, vec<char> copied = {})
-      : g_(g), sums_apart_(sums_apart), level_(g.size(), 0), read_(g, static_cast<vec<char>&&>(copied)) {
+  /// Moves that are `copied` are no views. sums_apart: see [note: sums apart]. least: see levels_of_readers(); empty if there are none.
+  EBB_COLD_CTOR constexpr explicit fuser(const graph& g, bool sums_apart, vec<char> copied = {}, vec<int> least = {})
+      : g_(g), sums_apart_(sums_apart), level_(g.size(), 0), read_(g, static_cast<vec<char>&&>(copied)),
+        least_(static_cast<vec<int>&&>(least)) {
     r_.of = vec<int>(g.size(), -1);
     r_.stored = vec<char>(g.size(), 0);
     r_.part = vec<array_part>(g.size(), array_part{});
@@ -222,6 +166,7 @@ class fuser {
       if (l > level) level = l;
     }
     if (sums_apart_ && reduces_all_rows(g_, k) && r_.of[in[0]] >= 0) level += 2;
+    if (!least_.empty()) level = std::max(level, least_[k]);
     level_.data()[k] = level;
     if (!read_.is_late(k)) return join_fused(k, level);
     late_.push(k);
@@ -333,6 +278,7 @@ class fuser {
   bool sums_apart_;
   vec<int> level_;
   array_readers read_;
+  vec<int> least_;
   vec<int> late_;
   int last_ = -1;  // the level of late numbers
   vec<vec<int>> at_level_;  // nests only; literals in memory are at level -1
@@ -372,8 +318,10 @@ EBB_COLD constexpr vec<char> read_too_often(const graph& g, const grouping& r) {
 EBB_COLD constexpr grouping fuse(const graph& g, bool sums_apart = false) {
   grouping r = detail::fuser(g, sums_apart).take();
   vec<char> copied = detail::read_too_often(g, r);
-  if (copied.empty()) return r;
-  return detail::fuser(g, sums_apart, static_cast<vec<char>&&>(copied)).take();
+  if (!copied.empty()) r = detail::fuser(g, sums_apart, copied).take();
+  vec<int> least = detail::levels_of_readers(g, r);
+  if (!least.empty()) r = detail::fuser(g, sums_apart, static_cast<vec<char>&&>(copied), static_cast<vec<int>&&>(least)).take();
+  return r;
 }
 
 }  // namespace ebb::inline EBB_ABI

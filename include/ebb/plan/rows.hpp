@@ -16,8 +16,8 @@
 // The program has a row symbol if
 //   arguments  have it as their first extent or not at all; so do results, and other arrays that are written in blocks and live longer
 //   shapes     have it once, and no other extent is computed from it; nothing is an index along it
-//   it pays    temporaries that live within a block are at least as large as those that the run writes and that live longer, and twice
-//              as large if the run has no product
+//   it pays    temporaries that live within a block are at least half as large as those that the run writes and that live longer, and
+//              twice as large if the run has no product
 #pragma once
 
 #include "../graph/box.hpp"
@@ -288,7 +288,7 @@ class row_planner {
       if (own >= 0) beyond[own / 2] += row_volume(x.shape);
     }
     for (int i = 0; i < runs_.size(); ++i)
-      if (within[i] == 0 || within[i] < (multiplies_in(runs_[i]) ? 1 : 2) * beyond[i]) return i;
+      if (within[i] == 0 || 2 * within[i] < (multiplies_in(runs_[i]) ? 1 : 4) * beyond[i]) return i;
     return -1;
   }
 
