@@ -21,6 +21,17 @@ void pooled(read x, write out, F f, float scale) {
     }
 }
 
+/// The sums of windows of 4 x 4 places of 32 x 32, whose elements are added one after the other: eight windows side by side.
+void added_in_order(read x, write out) {
+  for (std::size_t i = 0; i < 4 * 8; ++i) {
+    float sums[8] = {};
+    for (std::size_t k = 0; k < 4; ++k)
+      for (std::size_t c = 0; c < 4; ++c)
+        for (std::size_t j = 0; j < 8; ++j) sums[j] += x[(i * 4 + k) * 32 + j * 4 + c];
+    for (std::size_t j = 0; j < 8; ++j) out[i * 8 + j] = sums[j] / 16;
+  }
+}
+
 /// The element at place i of a line, or at the end that is next to it.
 template <std::size_t N>
 constexpr std::size_t within(std::ptrdiff_t i) {
@@ -71,7 +82,7 @@ void doubled(read x, write out, const taps<Taps>& w) {
 }  // namespace
 
 void ops::peers_of_resampling(table& t) {
-  add_loop(t, "adaptive_avg_pool2d", [](read x, write out) { pooled<1, 32>(x, out, plus, 1.0f / 16); });
+  add_loop(t, "adaptive_avg_pool2d", [](read x, write out) { added_in_order(x, out); });
   add_loop(t, "adaptive_max_pool2d", [](read x, write out) { pooled<1, 32>(x, out, larger, 1); });
   add_loop(t, "adaptive_avg_pool3d", [](read x, write out) { pooled<4, 16>(x, out, plus, 1.0f / 64); });
   add_loop(t, "adaptive_max_pool3d", [](read x, write out) { pooled<4, 16>(x, out, larger, 1); });

@@ -76,6 +76,44 @@ TEST_CASE("derivatives of windows and borders are those of loops") {
   linalg_test::against_differences<ebb::term<double, dyn, dyn>>("dyn", f, x, linalg_test::extents_of({5, 2}), oracle, 1e-10L, 1e-8L);
 }
 
+/// The places by which a program adds rows of elements, for each of its own rows.
+template <class A, class F>
+constexpr int places_of(const F&) {
+  using P = ebb::executable<typename ebb::detail::compile_spec<F>::template program<ebb::detail::traced_type<A>>>;
+  for (int k = 0; k < P::g.size(); ++k)
+    if (const ebb::equation& e = P::g.eq[static_cast<std::size_t>(k)]; e.op->what == ebb::kind::scatter) {
+      const auto& s = P::shape_at(P::g.eq[static_cast<std::size_t>(P::g.pool[static_cast<std::size_t>(e.first + 1)])].shape);
+      int n = 1;
+      for (int a = 0; a < s.rank; ++a) n *= s.e[a] < 0 ? 1 : s.e[a];
+      return n;
+    }
+  return 0;
+}
+/// Windows of static extents have the sums of those whose extents are known at the call.
+template <int Axis, int Length, int Step, class Known, class Any>
+void static_and_dyn() {
+  Known x = test::random_array<Known>(Length);
+  for (std::size_t i = 0; i < x.size(); i += 3) x.mutable_data()[i] = -0.0f;
+  const auto f = [](auto w) { return ebb::fold<Axis, Length, Step>(w); };
+  const auto slope = [](auto w) { return ebb::sum(ebb::sin(ebb::fold<Axis, Length, Step>(w))); };
+  CAPTURE(Axis, Length, Step);
+  CHECK(ebb::same_bits(ebb::compile(f)(x), ebb::compile(f)(Any(x))));
+  CHECK(ebb::same_bits(ebb::grad(slope)(x), ebb::grad(slope)(Any(x))));
+}
+
+TEST_CASE("windows that begin and end at multiples of a number are added that many elements at a time") {
+  using any = ebb::tensor<float, dyn, dyn, dyn>;
+  static_and_dyn<1, 64, 4, ebb::tensor<float, 3, 15, 8>, any>();
+  static_and_dyn<1, 66, 4, ebb::tensor<float, 3, 15, 8>, any>();
+  static_and_dyn<1, 31, 3, ebb::tensor<float, 2, 9, 6>, any>();
+  static_and_dyn<0, 67, 16, ebb::tensor<float, 4, 3, 16>, any>();
+  static_and_dyn<0, 40, 2, ebb::tensor<float, 10, 6, 4>, any>();
+  static_and_dyn<1, 40, 7, ebb::tensor<float, 2, 5, 8>, any>();  // one at a time
+  static constexpr auto eight = ebb::compile([](auto w) { return ebb::fold<1, 64, 4>(w); });
+  STATIC_REQUIRE(places_of<ebb::tensor<float, dyn, 15, 8>>(eight) == 30);
+  STATIC_REQUIRE(places_of<ebb::tensor<float, dyn, 15, 7>>(eight) == 105);
+}
+
 TEST_CASE("borders and windows of arrays: modes, map, fold, errors") {
   const ebb::tensor<int, dyn> x{1, 2, 3, 4};
   using vector = ebb::tensor<int, dyn>;

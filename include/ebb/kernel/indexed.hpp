@@ -42,6 +42,7 @@ EBB_INLINE void with_row_bytes(std::size_t row_bytes, auto&& f) {
   switch (row_bytes) {
     case 4: return f.template operator()<4>();
     case 8: return f.template operator()<8>();
+    case 12: return f.template operator()<12>();
     case 16: return f.template operator()<16>();
     case 24: return f.template operator()<24>();
     case 32: return f.template operator()<32>();

@@ -4,6 +4,8 @@
 
 #include "../op/along.hpp"
 
+#include <numeric>
+
 namespace ebb::inline EBB_ABI::op {
 
 /// Windows along an axis as a new last axis. attr 0: 16 step + axis, attr 1: the size. The shape is given, not inferred.
@@ -53,18 +55,34 @@ struct fold {
   static constexpr operand<T> to(operand<T> windows, int axis, std::int64_t step, int length) {
     if (windows.is_refused()) return windows;
     graph& g = *windows.g;
+    const int last = windows.rank() - 1, count = g.syms.find(windows.extent(axis)), size = g.syms.find(windows.extent(last));
+    if (length < 0 || count < 0 || size < 0) return summed(windows, last, axis, step, length);
+    // Places of static windows along a static axis are integers of 32 bits: they are read once for each of the windows' rows. If all
+    // windows begin and end at multiples of a number, so many elements have one place. Axes behind make long rows anyway.
+    const int together = axis == last - 1 ? static_cast<int>(std::gcd(step, std::int64_t{size})) : 1;
+    if (together < 2 || windows.rank() == max_rank) return summed(windows, last, axis, static_cast<std::int32_t>(step), length);
+    shape parts = windows.extents();
+    parts.e[last] = size / together;
+    parts.push(together);
+    const auto sums = summed(view_as(windows, parts), last, axis, static_cast<std::int32_t>(step / together), length / together);
+    if (sums.is_refused()) return sums;
+    shape joined = axes_between(sums.extents(), 0, last);
+    joined.e[axis] = length / together * together;
+    const auto r = view_as(sums, joined);
+    return joined.e[axis] == length ? r : place_in(r, {axis, 0}, g.intern(with_extent(joined, axis, length)));
+  }
+
+ private:
+  /// The same for windows whose elements, or rows, lie along axis `inside`.
+  template <class T, class I>
+  static constexpr operand<T> summed(operand<T> windows, int inside, int axis, I step, int length) {
+    graph& g = *windows.g;
     shape grid;
     grid.push(windows.extent(axis));
-    grid.push(windows.extent(windows.rank() - 1));
+    grid.push(windows.extent(inside));
     const int number = g.intern(g.syms.find(grid));
-    const auto beside = axis_moved(windows, windows.rank() - 1, axis + 1);
-    const auto summed = [&]<class I>(I by) {
-      const auto window = index_along<I>(g, number, 0), inside = index_along<I>(g, number, 1);
-      return cast_to<T>(parts_summed_at<fold<0, 0, 1>>(beside, window * by + inside, axis, length));
-    };
-    // Places of static windows along a static axis are integers of 32 bits: they are read once for each of the windows' rows.
-    const bool is_static = length >= 0 && grid.e[0] >= 0 && grid.e[1] >= 0;
-    return is_static ? summed(static_cast<std::int32_t>(step)) : summed(step);
+    const auto places = index_along<I>(g, number, 0) * step + index_along<I>(g, number, 1);
+    return cast_to<T>(parts_summed_at<fold<0, 0, 1>>(axis_moved(windows, inside, axis + 1), places, axis, length));
   }
 };
 
