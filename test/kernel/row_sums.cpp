@@ -1,5 +1,6 @@
 // test/kernel/row_sums.cpp — reductions over rows have the bits of one chain for each column, for rows of all lengths.
 // SPDX-License-Identifier: BSL-1.0
+// covers: few.hpp part.hpp
 #include <ebb/functional.hpp>
 
 #include "../catch.hpp"

@@ -3,17 +3,44 @@
 //
 // [note: short rows in one piece]
 // A row of 3 numbers fills 3 of 16 lanes. If the rows of all arrays follow each other in memory, they are one long row, and steps are
-// whole. An array that each row repeats, and the index along the row, are read from a table of the row and as many elements after it as a
-// step has lanes: element j of the long row is element j % E of the table. An array with one number for each row is permuted: its lanes
-// take elements j / E and the next ones.
+// whole. Element j of the long row is element j % E of an array that each row repeats: a register that holds this array is permuted. A
+// longer one, and the index along the row, are tables with as many elements after the row as a step has lanes. An array with one number
+// for each row is permuted as well: the lanes take elements j / E and the next ones.
 #pragma once
 
+#include "few.hpp"
 #include "nest_places.hpp"
 
 #include <algorithm>
 #include <cstddef>
 
 namespace ebb::inline EBB_ABI {
+
+namespace detail {
+
+/// For each lane of a register whose first lane has element p of a row: its place in its row, and the number of rows before that row.
+template <std::ptrdiff_t Row, class Index>
+struct lane_places {
+  alignas(64) Index place[Row][simd::count_of<Index>], row[Row][simd::count_of<Index>];
+};
+template <std::ptrdiff_t Row, class Index>
+inline constexpr lane_places<Row, Index> lanes_of_rows = [] {
+  lane_places<Row, Index> r{};
+  for (int p = 0; p < Row; ++p)
+    for (int l = 0; l < simd::count_of<Index>; ++l) {
+      r.place[p][l] = static_cast<Index>((p + l) % Row);
+      r.row[p][l] = static_cast<Index>((p + l) / Row);
+    }
+  return r;
+}();
+
+/// A part of a step whose first lane has element `place` of a row: then it need not be computed.
+template <class Part>
+struct at_place : Part {
+  std::size_t place;
+};
+
+}  // namespace detail
 
 template <class P, int Number>
 class flat_nest {
@@ -75,18 +102,21 @@ class flat_nest {
   static constexpr bool is_spread = spreads(places::template load_at<I>);
 
  private:
+  /// Whether a register holds a row, whose lanes are permuted.
+  template <class T>
+  static constexpr bool in_register = row <= simd::count_of<T> && sizeof(T) >= 4 && target_has::permutations;
+  /// A row, and as much of what follows as a step may read.
   template <class T>
   struct table {
-    static constexpr std::ptrdiff_t count = is ? (row + lane_count + row - 1) / row * row : 1;
+    static constexpr std::ptrdiff_t count = is ? row - 1 + lane_count : 1;
     T of[count];
 
     /// get(k): element k of a row.
-    EBB_PART void fill(auto&& get) {
+    constexpr void fill(auto&& get) {
       for (std::ptrdiff_t i = 0; i < count; i += row)
-        for (std::ptrdiff_t k = 0; k < row; ++k) of[i + k] = get(k);
+        for (std::ptrdiff_t k = 0; k < row && i + k < count; ++k) of[i + k] = get(k);
     }
   };
-
  public:
   template <class>
   struct tables_of;
@@ -102,32 +132,48 @@ class flat_nest {
         using T = typename places::template loaded<I>;
         auto& own = member<I>(t.of);
         if constexpr (places::template load_at<I>.source == nest_load::from::index)
-          own.fill([](std::ptrdiff_t k) EBB_PART_LAMBDA { return static_cast<T>(k); });
-        else own.fill([from = reinterpret_cast<const T*>(p.in[I])](std::ptrdiff_t k) EBB_PART_LAMBDA { return from[k]; });
+          own.fill([](std::ptrdiff_t k) { return static_cast<T>(k); });
+        else if constexpr (in_register<T>) simd::store(own.of, simd::load_few<static_cast<int>(row)>(reinterpret_cast<const T*>(p.in[I])));
+        else own.fill([from = reinterpret_cast<const T*>(p.in[I])](std::ptrdiff_t k) { return from[k]; });
         p.in[I] = reinterpret_cast<const char*>(own.of);
       }
     });
   }
   /// Element j of the long row, the first one of a step, as a place in a row.
-  static EBB_PART std::size_t place_in_row(std::size_t j) {
+  static EBB_PART std::size_t place_of(std::size_t j) {
     if constexpr (lane_count % row == 0) return 0;
     else return j % static_cast<std::size_t>(row);
+  }
+  /// The place of what is `Count` elements on.
+  template <std::ptrdiff_t Count>
+  static EBB_PART std::size_t place_after(std::size_t place) {
+    constexpr std::size_t length = static_cast<std::size_t>(row), more = Count % row;
+    if constexpr (more == 0) return place;
+    else return place + more - (place + more >= length ? length : 0);
+  }
+  /// The elements of an array that each row repeats, from `place` in a row on. `row_at`: its table.
+  template <class T>
+  static EBB_PART lanes<T> repeated(const T* row_at, std::size_t place) {
+    if constexpr (!in_register<T>) return lanes<T>::load(row_at + place);
+    else {
+      lanes<T> r;
+      repeat<lanes<T>::parts>([&]<int Part>() EBB_PART_LAMBDA {
+        const auto* const order = detail::lanes_of_rows<row, simd::int_of<T>>.place[place_after<Part * simd::count_of<T>>(place)];
+        r.part[Part] = simd::permuted<T>(simd::load(row_at), simd::load(order));
+      });
+      return r;
+    }
   }
   /// The elements of an array with one number for each row, from element j of the long row on. `left`: the elements up to its end.
   template <class T>
   static EBB_PART lanes<T> spread(const T* from, std::size_t j, std::ptrdiff_t left) {
-    using Index = simd::int_of<T>;
-    static constexpr auto steps = [] {
-      table<Index> t{};
-      for (std::ptrdiff_t k = 0; k < t.count; ++k) t.of[k] = static_cast<Index>(k / row);
-      return t;
-    }();
     lanes<T> r;
     repeat<lanes<T>::parts>([&]<int Part>() EBB_PART_LAMBDA {
       constexpr int before = Part * simd::count_of<T>;
       const std::size_t first = j + before, length = static_cast<std::size_t>(row), place = first % length;
       const std::ptrdiff_t count = (left - before + static_cast<std::ptrdiff_t>(place) + row - 1) / row;
-      r.part[Part] = simd::permuted<T>(simd::load_between(from + first / length, 0, count), simd::load(steps.of + place));
+      const auto order = simd::load(detail::lanes_of_rows<row, simd::int_of<T>>.row[place]);
+      r.part[Part] = simd::permuted<T>(simd::load_between(from + first / length, 0, count), order);
     });
     return r;
   }

@@ -131,57 +131,6 @@ V exponent(V x);
 
 #endif
 
-// --- few elements ------------------------------------------------------------------------------------------------------------------
-
-/// Count elements, zeros after them. Memory after them is not accessed.
-template <int Count, class T>
-EBB_INLINE vector<T> load_few(const T* p) {
-  constexpr std::size_t bytes = Count * sizeof(T);
-  if constexpr (Count == count_of<T>) return load(p);
-  else if constexpr (bytes == 4 || bytes == 8) {
-    std::conditional_t<bytes == 4, float, double> x;
-    std::memcpy(&x, p, sizeof x);
-    return reinterpret_cast<vector<T>>(vector<decltype(x)>{x});
-  }
-#if defined(__AVX512F__)
-  else if constexpr (bytes == 32)
-    return reinterpret_cast<vector<T>>(_mm512_zextps256_ps512(_mm256_loadu_ps(reinterpret_cast<const float*>(p))));
-  else if constexpr (bytes == 16)
-    return reinterpret_cast<vector<T>>(_mm512_zextps128_ps512(_mm_loadu_ps(reinterpret_cast<const float*>(p))));
-#elif defined(__AVX__)
-  else if constexpr (bytes == 16)
-    return reinterpret_cast<vector<T>>(_mm256_zextps128_ps256(_mm_loadu_ps(reinterpret_cast<const float*>(p))));
-#endif
-#if defined(__AVX__)
-  else if constexpr (bytes < 16) return load_first_lane(p, Count);
-  else return load_first(p, Count);
-#else
-  else
-    return [&]<int... I>(std::integer_sequence<int, I...>) EBB_LAMBDA { return vector<T>{p[I]...}; }
-    (std::make_integer_sequence<int, Count>{});
-#endif
-}
-/// The first Count lanes.
-template <int Count, class T>
-EBB_INLINE void store_few(T* p, vector<T> x) {
-  constexpr std::size_t bytes = Count * sizeof(T);
-  if constexpr (Count == count_of<T>) store(p, x);
-  else if constexpr (bytes <= 12) {
-    if constexpr (bytes >= 8) {
-      const double first = reinterpret_cast<vector<double>>(x)[0];
-      std::memcpy(p, &first, 8);
-    }
-    if constexpr (bytes % 8 == 4) p[Count - 1] = x[Count - 1];
-  }
-#if defined(__AVX512F__)
-  else if constexpr (bytes == 32) _mm256_storeu_ps(reinterpret_cast<float*>(p), _mm512_castps512_ps256(reinterpret_cast<__m512>(x)));
-  else if constexpr (bytes == 16) _mm_storeu_ps(reinterpret_cast<float*>(p), _mm512_castps512_ps128(reinterpret_cast<__m512>(x)));
-#elif defined(__AVX__)
-  else if constexpr (bytes == 16) _mm_storeu_ps(reinterpret_cast<float*>(p), _mm256_castps256_ps128(reinterpret_cast<__m256>(x)));
-#endif
-  else store_first(p, x, Count);
-}
-
 // --- halves of registers -----------------------------------------------------------------------------------------------------------
 
 /// The lower half of a register, and the first `count` elements of one in memory: see target_has::halves.

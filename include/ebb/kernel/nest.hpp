@@ -165,6 +165,8 @@ class nest_kernel {
     [[maybe_unused]] std::size_t lane = phase % lane_count, u = phase / lane_count;
     if constexpr (joins_rows)
       if (u != 0) turn(x);
+    [[maybe_unused]] std::size_t place = 0;
+    if constexpr (flat::is) place = flat::place_of(j);
     [[maybe_unused]] typename code::interval interior;
     std::ptrdiff_t stop = 0;  // so many elements are left where the steps without zeros begin
     if constexpr (has_interior) {
@@ -188,7 +190,13 @@ class nest_kernel {
         else if constexpr (!tails) step(x, p, r, j, u, detail::whole_step{});
         else if constexpr (known_row > 0 && !whole_steps && !joins_rows) step(x, p, r, j, u, detail::known_lanes<known_row>{});
         else if constexpr (joins_rows) step(x, p, r, j, u, detail::middle_lanes{lane, c});
-        else step(x, p, r, j, u, detail::first_lanes<whole_steps, n.loops == 1>{c});
+        else {
+          const detail::first_lanes<whole_steps, n.loops == 1> first{c};
+          if constexpr (flat::is) {
+            step(x, p, r, j, u, detail::at_place<detail::first_lanes<whole_steps, n.loops == 1>>{first, place});
+            place = flat::template place_after<lane_count>(place);
+          } else step(x, p, r, j, u, first);
+        }
         j += static_cast<std::size_t>(room);
         left -= room;
         lane = 0;
@@ -245,7 +253,7 @@ class nest_kernel {
   }
   template <int L>
   static EBB_PART void walk(leaf& x, leaves& whole, const pointers& given, const extents& e, auto continues) {
-    if constexpr (has_rows) begin_rows<L>(given, e, continues);
+    if constexpr (has_rows && !(sums::begins && L == inner - 1)) begin_rows<L>(given, e, continues);
     if constexpr (has_run && L == n.run_from) begin_run(x, whole);
     if constexpr (L == lane_loop && flat::is) {
       typename flat::tables tables;
@@ -254,7 +262,9 @@ class nest_kernel {
       run_row(x, whole, p, e.template at<lane_loop>() * e.template at<inner>());
     } else if constexpr (L == lane_loop) run_row(x, whole, given, e.template at<lane_loop>());
     else if constexpr (sums::any && L == inner - 1)
-      sums::add_rows(given, e, [&](const pointers& p, std::size_t j, std::size_t count) EBB_PART_LAMBDA { segment(x, p, j, count, 0); });
+      sums::add_rows(given, e, continues, [&](const pointers& p, std::size_t j, std::size_t count) EBB_PART_LAMBDA {
+        segment(x, p, j, count, 0);
+      });
     else {
       pointers p = given;
       for (std::size_t i = 0; i < e.template at<L>(); ++i) {

@@ -4,6 +4,7 @@
 
 #include "../base/repeat.hpp"
 #include "every.hpp"
+#include "few.hpp"
 #include "lanes.hpp"
 #include "narrow.hpp"
 

@@ -73,16 +73,20 @@ class row_sums {
   }
   /// The columns of Steps steps from j on, of `count` rows.
   template <int Steps>
-  static EBB_PART void add_columns(pointers p, const extents& e, std::size_t j, std::size_t count, auto last) {
+  static EBB_PART void add_columns(pointers p, const extents& e, std::size_t j, std::size_t count, auto last, auto continues) {
     kept_of<Steps, typename code::reduces> kept;
     const auto each = [&](auto&& f) EBB_PART_LAMBDA {
       repeat<n.reduces.count>([&]<int R>() EBB_PART_LAMBDA {
         repeat<Steps>([&]<int U>() EBB_PART_LAMBDA {
-          f(member<R>(kept.of).of[U], reinterpret_cast<reduced<R>*>(p.red[R]) + j + U * lane_count, part_of<Steps, U>(last));
+          f.template operator()<R>(member<R>(kept.of).of[U], reinterpret_cast<reduced<R>*>(p.red[R]) + j + U * lane_count,
+                                   part_of<Steps, U>(last));
         });
       });
     };
-    each([]<class T>(lanes<T>& x, T* at, auto part) EBB_PART_LAMBDA { x = part.load(at); });
+    each([&]<int R, class T>(lanes<T>& x, T* at, auto part) EBB_PART_LAMBDA {
+      if (begins && !(code::template reduce_at<R>.continues && continues)) x = lanes<T>::all(code::template identity<R>);
+      else x = part.load(at);
+    });
     row_numbers r;
     code::find_reciprocals(r, p, 0);  // short rows divide
     for (std::size_t i = 0; i < count; ++i) {
@@ -100,24 +104,30 @@ class row_sums {
       });
       p.template advance<inner - 1>(e);
     }
-    each([]<class T>(lanes<T>& x, T* at, auto part) EBB_PART_LAMBDA { part.store(x, at); });
+    each([]<int, class T>(lanes<T>& x, T* at, auto part) EBB_PART_LAMBDA { part.store(x, at); });
   }
   /// The last columns of rows whose length is known, `Columns` of them from j on.
   template <int Columns>
-  static EBB_PART void add_known_columns(const pointers& p, const extents& e, std::size_t j, std::size_t count) {
+  static EBB_PART void add_known_columns(const pointers& p, const extents& e, std::size_t j, std::size_t count, auto continues) {
     constexpr int steps = static_cast<int>(steps_of(Columns)), rest = Columns % lane_count;
-    if constexpr (rest == 0) add_columns<steps>(p, e, j, count, detail::whole_step{});
-    else if constexpr (rest == 1) add_columns<steps>(p, e, j, count, detail::one_lane{});
-    else add_columns<steps>(p, e, j, count, detail::known_lanes<rest>{});
+    if constexpr (rest == 0) add_columns<steps>(p, e, j, count, detail::whole_step{}, continues);
+    else if constexpr (rest == 1) add_columns<steps>(p, e, j, count, detail::one_lane{}, continues);
+    else add_columns<steps>(p, e, j, count, detail::known_lanes<rest>{}, continues);
   }
 
  public:
   static constexpr bool any = is_short || may_be_short || are_long;
+  /// Whether the sums begin with these rows: they need no memory before.
+  static constexpr bool begins = [] {
+    bool r = is_short;
+    for (int i = 0; i < n.reduces.count; ++i) r = r && P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)].first == inner - 1;
+    return r;
+  }();
 
-  /// Adds all rows. row(p, j, count) adds columns [j, j + count) of the row at p to the sums in memory.
-  static EBB_PART void add_rows(pointers p, const extents& e, [[maybe_unused]] auto&& row) {
+  /// Adds all rows. row(p, j, count) adds columns [j, j + count) of the row at p to the sums in memory. `continues`: as of the nest.
+  static EBB_PART void add_rows(pointers p, const extents& e, auto continues, [[maybe_unused]] auto&& row) {
     const std::size_t rows = e.template at<inner - 1>(), columns = e.template at<inner>();
-    if constexpr (is_short) add_known_columns<static_cast<int>(known_row)>(p, e, 0, rows);
+    if constexpr (is_short) add_known_columns<static_cast<int>(known_row)>(p, e, 0, rows, continues);
     else {
       const bool all = may_be_short && columns <= lane_count;
       const std::size_t height = all ? std::max<std::size_t>(rows, 1) : are_long ? rows_together : 1;
@@ -125,12 +135,16 @@ class row_sums {
         const std::size_t count = std::min(rows - i, height);
         std::size_t j = 0;
         if constexpr (are_long)
-          for (; j + kept_columns <= columns; j += kept_columns) add_columns<kept_steps>(p, e, j, count, detail::whole_step{});
+          for (; j + kept_columns <= columns; j += kept_columns)
+            add_columns<kept_steps>(p, e, j, count, detail::whole_step{}, continues);
         if constexpr (known_row > 0) {
-          if constexpr (constexpr int rest = static_cast<int>(known_row % kept_columns); rest > 0) add_known_columns<rest>(p, e, j, count);
+          if constexpr (constexpr int rest = static_cast<int>(known_row % kept_columns); rest > 0)
+            add_known_columns<rest>(p, e, j, count, continues);
         } else if (all || are_long) {
-          for (; j < columns; j += lane_count)
-            add_columns<1>(p, e, j, count, detail::first_lanes<true>{static_cast<int>(std::min<std::size_t>(columns - j, lane_count))});
+          for (; j < columns; j += lane_count) {
+            const auto left = static_cast<int>(std::min<std::size_t>(columns - j, lane_count));
+            add_columns<1>(p, e, j, count, detail::first_lanes<true>{left}, continues);
+          }
         } else row(p, 0, columns);
         p.template advance<inner - 1>(e, count);
       }
