@@ -6,6 +6,7 @@
 
 #include "kernel/workspace.hpp"
 #include "kernel/batch.hpp"
+#include "kernel/under_mask.hpp"
 #include "kernel/few.hpp"
 #include "kernel/every.hpp"
 #include "kernel/instructions.hpp"

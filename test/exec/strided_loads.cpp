@@ -92,6 +92,57 @@ TEMPLATE_TEST_CASE("steps and reversed steps along the last axis have the bits o
   }
 }
 
+TEMPLATE_TEST_CASE("a sum over all elements reads and writes rows where they lie, and keeps its order", "", float, double) {
+  const auto first = [](auto x) { return ebb::slice<1, 1>(x); };
+  const auto second = [](auto x) { return ebb::slice<1, 0, -1>(x); };
+  constexpr auto neighbours = ebb::compile([](auto x) { return ebb::sum(ebb::slice<1, 1>(x) * ebb::slice<1, 0, -1>(x)); });
+  constexpr auto rows_too = ebb::compile([](auto x) {
+    return ebb::sum(ebb::slice<0, 1>(ebb::slice<1, 1>(x)) * ebb::slice<0, 0, -1>(ebb::slice<1, 0, -1>(x)));
+  });
+  constexpr auto flipped = ebb::compile([](auto x) { return ebb::sum(ebb::flip<1>(x) * x); });
+  constexpr auto both = ebb::compile([](auto x) {
+    const auto z = ebb::slice<1, 1>(x) * ebb::slice<1, 0, -1>(x);
+    return std::tuple(z, ebb::sum(z), ebb::max(z));
+  });
+  constexpr auto steps = ebb::compile([](auto x) {
+    const auto every = ebb::slice<1, 0, ebb::to_end, 2>(x);
+    return std::tuple(ebb::sum(every * every), ebb::sum(ebb::slice<1, 1, ebb::to_end, 3>(x)),
+                      ebb::sum(ebb::slice<1, 0, ebb::to_end, 5>(x)));
+  });
+  constexpr auto joined = ebb::compile([](auto x, auto y) {
+    const auto z = x * y;
+    return std::tuple(ebb::concat<1>(z, y), ebb::sum(z));
+  });
+  constexpr auto padded = ebb::compile([](auto x) {
+    return ebb::sum(ebb::pad<1, 2, 3>(x) * ebb::pad<1, 3, 2>(x) + ebb::pad<1, 0, 5>(x));
+  });
+  constexpr auto padded_after = ebb::compile([](auto x, auto y, auto z) { return ebb::sum(x * y + z); });
+  constexpr auto sum_of = ebb::compile([](auto x) { return ebb::sum(x); });
+  constexpr auto max_of = ebb::compile([](auto x) { return ebb::max(x); });
+  for (const std::size_t n : {1u, 2u, 3u, 40u})
+    for (const std::size_t m : {3u, 15u, 16u, 17u, 18u, 33u, 64u, 65u, 100u, 259u, 1030u}) {
+      CAPTURE(n, m);
+      const auto x = normal_array<TestType, dyn, dyn>(n + m, n, m), y = normal_array<TestType, dyn, dyn>(n, n, m);
+      const auto a = first(x), b = second(x);
+      CHECK(neighbours(x) == product_sum(a, b));
+      CHECK(flipped(x) == product_sum(ebb::flip<1>(x), x));
+      if (n > 1) CHECK(rows_too(x) == product_sum(ebb::slice<0, 1>(a), ebb::slice<0, 0, -1>(b)));
+      const auto [z, sum, most] = both(x);
+      CHECK(test::same_bits(z, product(a, b)));
+      CHECK(sum == product_sum(a, b));
+      CHECK(most == max_of(product(a, b)));
+      const auto [two, three, five] = steps(x);
+      const auto every = ebb::slice<1, 0, ebb::to_end, 2>(x);
+      CHECK(two == product_sum(every, every));
+      CHECK(three == sum_of(ebb::slice<1, 1, ebb::to_end, 3>(x)));
+      CHECK(five == sum_of(ebb::slice<1, 0, ebb::to_end, 5>(x)));
+      const auto [side, all] = joined(x, y);
+      CHECK(test::same_bits(side, ebb::concat<1>(product(x, y), y)));
+      CHECK(all == product_sum(x, y));
+      CHECK(padded(x) == padded_after(ebb::pad<1, 2, 3>(x), ebb::pad<1, 3, 2>(x), ebb::pad<1, 0, 5>(x)));
+    }
+}
+
 TEMPLATE_TEST_CASE("sums of strided elements keep their order", "", float, double) {
   constexpr auto columns = ebb::compile([](auto x) { return ebb::sum(ebb::select<1, 0>(x) * ebb::select<1, 2>(x)); });
   // The nest has a loop of its own for the rows of w: sums join rows, which begin in any lane.

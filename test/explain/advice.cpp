@@ -22,10 +22,8 @@ constexpr auto first_by_sum = [](auto p) {
   return first * ebb::sum(first);
 };
 
-/// The differences along rows, all in one sum, or each row first.
-constexpr auto squares = [](auto x) { return ebb::square(ebb::slice<1, 1>(x) - ebb::slice<1, 0, -1>(x)); };
-constexpr auto natural = [](auto x) { return ebb::sum(squares(x)); };
-constexpr auto by_rows = [](auto x) { return ebb::sum(ebb::sum<1>(squares(x))); };
+/// The differences along rows, all in one sum.
+constexpr auto natural = [](auto x) { return ebb::sum(ebb::square(ebb::slice<1, 1>(x) - ebb::slice<1, 0, -1>(x))); };
 
 /// All advice of an explanation.
 std::vector<std::string> advice_in(const ebb::explanation& e) {
@@ -65,16 +63,12 @@ TEST_CASE("an extent that is computed is named by what it is computed from") {
   CHECK(std::none_of(parts.steps().begin(), parts.steps().end(), [](const auto& x) { return x.text.find(" copies") < x.text.size(); }));
 }
 
-TEST_CASE("a sum over all axes of differences along rows: sum each row first") {
-  const std::string advice = "slice: reduce each row first, as in sum(sum<1>(x)): over all axes at once, sum reads no rows that are "
-                             "apart, ";
-  const auto all = advised_matrix::ones(1000, 200);
-  CHECK(advice_in(ebb::explain(natural, all)) == advice_list(2, advice + "this saves 1.59 MB"));
-  CHECK(ebb::explain(natural, all).steps().size() == 3);
-  CHECK(advice_in(ebb::explain(by_rows, all)).empty());
-  CHECK(ebb::explain(by_rows, all).steps().size() == 2);
-  using eight = ebb::tensor<float, ebb::dyn, 8>;
-  CHECK(ebb::explain(by_rows, eight::ones(1000)).steps().size() < ebb::explain(natural, eight::ones(1000)).steps().size());
+TEST_CASE("a sum over all axes of differences along rows reads the slices where they lie") {
+  for (const std::size_t columns : {20u, 200u}) {
+    const ebb::explanation e = ebb::explain(natural, advised_matrix::ones(1000, columns));
+    CHECK(advice_in(e).empty());
+    CHECK(e.steps().size() == 1);
+  }
 }
 
 TEST_CASE("a transposed array: for a reduction, for a product") {

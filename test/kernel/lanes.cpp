@@ -1,6 +1,6 @@
 // test/kernel/lanes.cpp — every primitive, lane by lane, against scalar code.
 // SPDX-License-Identifier: BSL-1.0
-// covers: lanes.hpp batch.hpp instructions.hpp narrow.hpp
+// covers: lanes.hpp batch.hpp under_mask.hpp instructions.hpp narrow.hpp
 #include "../catch.hpp"
 #include "values.hpp"
 

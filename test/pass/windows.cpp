@@ -248,9 +248,7 @@ TEST_CASE("steps over the five points of a matrix: one loop each, and nothing is
     return ebb::make_plan(ebb::windows_first(ebb::prune(g))).steps.size();
   };
   for (const int count : {1, 2, 4}) CHECK(steps_of(step_graph(count, false)) == count);
-  // The sum goes on from row to row, so that rows with zeros around them would be copied.
-  const ebb::graph summed = step_graph(1, true);
-  CHECK(steps_of(summed) == ebb::make_plan(ebb::prune(summed)).steps.size());
+  for (const int count : {1, 2, 4}) CHECK(steps_of(step_graph(count, true)) == count);  // the sum goes on from row to row
 }
 
 TEST_CASE("a value that a later loop reads is in memory: its slices are read there") {

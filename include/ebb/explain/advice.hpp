@@ -6,8 +6,7 @@
 // axes are short, component_clusters which equations have a rule for components. There is advice only where a rewrite of the function, or
 // of the types of its arguments, takes the cost away:
 //   a slice, concat or pad along an axis that is not the first one, and a column that several loops read
-//                   a reduction over all axes takes rows first, since it reads none that are apart; else static extents make parts that
-//                   loops read components; or the axis goes first
+//                   static extents make parts that loops read components; or the axis goes first
 //   a permutation   that a gather or a product reads, or a reduction alone
 //   a concat        with a piece between two of dyn extents
 //   a slice         that is a result
@@ -72,11 +71,6 @@ class plan_advice {
   EBB_COLD std::string of_axis(int k, const std::string& saved) const {
     const int axis = static_cast<int>(g_.eq[k].attr[0] & 15);
     const shape whole = g_.syms.find(g_.op(k).family == family_of<op::slice> ? g_.shape_of(g_.operand(k, 0)) : g_.shape_of(k));
-    if (const int all = reduction_of_all(k, axis); all >= 0) {
-      const std::string name(g_.op(all).name);
-      return "reduce each row first, as in " + name + "(" + name + "<" + std::to_string(whole.rank - 1) +
-             ">(x)): over all axes at once, " + name + " reads no rows that are apart, " + saved;
-    }
     if (component_form::of(whole).lead <= axis) return "";  // it is short, and to split it does not pay
     const std::string names = static_extents(whole, axis);
     std::string first = "put axis " + std::to_string(axis) + " first: parts along the first axis need no copy, " + saved;
@@ -87,15 +81,6 @@ class plan_advice {
     if (row.is_number()) return given + ": short rows are taken apart once, and no part is a copy";
     return "if rows have at most " + std::to_string(component_form::most) + " elements, " + given +
            ": they are taken apart once, and no part is a copy; else " + first;
-  }
-  /// A reduction over all axes from `axis` or an earlier one on, over the shape of k; -1: there is none, or the last axis is no row.
-  EBB_COLD int reduction_of_all(int k, int axis) const {
-    for (int r = 0; r < g_.size(); ++r) {
-      if (g_.op(r).what != kind::reduce || g_.eq[g_.operand(r, 0)].shape != g_.eq[k].shape) continue;
-      const int rank = g_.shape_of(k).rank;
-      if (g_.eq[r].attr[1] == rank && g_.eq[r].attr[0] <= axis && g_.eq[r].attr[0] < rank - 1) return r;
-    }
-    return -1;
   }
   /// Whether a loop reads the move k, directly or through other moves: only then its parts may be components.
   EBB_COLD bool is_read_by_loop(int k) const {

@@ -82,7 +82,9 @@ class window_words {
       add_counted(ops, std::string(g().op(k).name));
     }
     if (operations == 0) return "";
-    return "  computes " + windows_of(value, [&](int n) { return is_here[n] != 0; }) + " again instead of reading them: " +
+    const std::string all = windows_of(value, [&](int n) { return is_here[n] != 0; });
+    const bool is_one = all.starts_with("1 ") && all.find(" and ") == std::string::npos;
+    return "  computes " + all + " again instead of reading " + (is_one ? "it: " : "them: ") +
            list_of_words(counted_words(ops), 16) + ", " + formula(operations).operations() + " an element\n";
   }
   EBB_COLD std::string kept(int n) const {
@@ -95,7 +97,6 @@ class window_words {
     switch (x.why) {
       case window_reason::result: return "a result is in memory anyway";
       case window_reason::later: return "a later loop reads it from memory anyway";
-      case window_reason::apart: return "a sum over all axes of that shape does not read rows that are apart";
       case window_reason::reader: return std::string(x.by->name) + " needs it in memory";
       case window_reason::dear:
         if (x.by->what == kind::elementwise) return "to read it takes less time than " + std::string(x.by->name);

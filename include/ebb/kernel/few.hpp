@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
-#include "batch.hpp"
+#include "under_mask.hpp"
 
 #include <cstring>
 #include <type_traits>

@@ -8,6 +8,8 @@
 // for each row is permuted as well: the lanes take elements j / E and the next ones.
 #pragma once
 
+#include "../base/record.hpp"
+#include "../base/repeat.hpp"
 #include "few.hpp"
 #include "nest_places.hpp"
 

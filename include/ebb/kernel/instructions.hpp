@@ -8,7 +8,7 @@
 
 #include "../num/bfloat16.hpp"
 #include "../num/float16.hpp"
-#include "batch.hpp"
+#include "under_mask.hpp"
 
 namespace ebb::inline EBB_ABI::simd {
 

@@ -13,23 +13,58 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// `count` elements from p on backwards, in the first lanes.
 template <class T>
-EBB_INLINE lanes<T> load_backwards(const T* p, int count) {
-  T room[lane_count] = {};
-  for (int i = 0; i < count; ++i) room[i] = *(p - i);
-  return lanes<T>::load(room);
+EBB_INLINE lanes<T> reversed(const lanes<T>& x) {
+  if constexpr (lanes<T>::parts == 1) return {{simd::reversed<T>(x.part[0])}};
+  else return {{simd::reversed<T>(x.part[1]), simd::reversed<T>(x.part[0])}};
+}
+/// Elements [first, left) of p in the lanes from number `from` on, zeros in the other lanes.
+template <class T>
+EBB_INLINE lanes<T> load_between(const T* p, std::ptrdiff_t first, std::ptrdiff_t left, std::size_t from) {
+  const auto lane = static_cast<std::ptrdiff_t>(from), begin = lane + (first > 0 ? first : 0);
+  if constexpr (full_width<T>) {
+    lanes<T> r;
+    repeat<lanes<T>::parts>([&]<int Part>() EBB_LAMBDA {
+      constexpr std::ptrdiff_t before = Part * simd::count_of<T>;
+      r.part[Part] = simd::load_between(p - lane + before, begin - before, lane + left - before);
+    });
+    return r;
+  } else {
+    T room[lane_count] = {};
+    for (std::ptrdiff_t i = begin; i < lane_count && i < lane + left; ++i) room[i] = p[i - lane];
+    return lanes<T>::load(room);
+  }
 }
 
+/// Bits from number `from` on.
+constexpr std::uint64_t bits_of(std::ptrdiff_t count, std::size_t from) { return ((std::uint64_t{1} << count) - 1) << from; }
+/// The elements whose bits are set, zeros in the other lanes.
+template <class T>
+EBB_INLINE lanes<T> load_bits(const T* p, std::uint64_t bits) {
+  lanes<T> r;
+  repeat<lanes<T>::parts>([&]<int Part>() EBB_LAMBDA {
+    constexpr int before = Part * simd::count_of<T>;
+    r.part[Part] = simd::load_bits(p + before, bits >> before);
+  });
+  return r;
+}
+/// `count` elements from p on backwards, in the lanes from number `from` on, zeros in the other lanes.
+template <class T>
+EBB_INLINE lanes<T> load_backwards(const T* p, int count, std::size_t from = 0) {
+  if constexpr (full_width<T>) {
+    const std::size_t end = lane_count - from;
+    return reversed(load_bits(p - (end - 1), bits_of(count, end - static_cast<std::size_t>(count))));
+  } else {
+    T room[lane_count] = {};
+    for (int i = 0; i < count; ++i) room[from + static_cast<std::size_t>(i)] = *(p - i);
+    return lanes<T>::load(room);
+  }
+}
 /// The same, for all lanes.
 template <class T>
 EBB_INLINE lanes<T> load_backwards(const T* p) {
   if constexpr (!full_width<T>) return load_backwards(p, lane_count);
-  else {
-    const lanes<T> x = lanes<T>::load(p - (lane_count - 1));
-    if constexpr (lanes<T>::parts == 1) return {{simd::reversed<T>(x.part[0])}};
-    else return {{simd::reversed<T>(x.part[1]), simd::reversed<T>(x.part[0])}};
-  }
+  else return reversed(lanes<T>::load(p - (lane_count - 1)));
 }
 
 /// `count` elements, the next one `step` elements on, in the lanes from number `from` on.
@@ -59,22 +94,25 @@ EBB_INLINE lanes<T> load_every(const T* p) {
   else if constexpr (lanes<T>::parts == 1) return {{simd::every<Step>(p)}};
   else return {{simd::every<Step>(p), simd::every<Step>(p + Step * simd::count_of<T>)}};
 }
-
-/// Elements [first, left) of p in the lanes from number `from` on, zeros in the other lanes.
-template <class T>
-EBB_INLINE lanes<T> load_between(const T* p, std::ptrdiff_t first, std::ptrdiff_t left, std::size_t from) {
-  const auto lane = static_cast<std::ptrdiff_t>(from), begin = lane + (first > 0 ? first : 0);
-  if constexpr (full_width<T>) {
+/// Every second, third or fourth element, `count` of them, in the lanes from number `from` on.
+template <int Step, class T>
+EBB_INLINE lanes<T> load_every(const T* p, int count, std::size_t from = 0) {
+  constexpr std::ptrdiff_t n = full_width<T> ? simd::count_of<T> : 0;
+  if constexpr (!full_width<T> || n < Step) return load_apart(p, Step, count, from);
+  else {
+    static_assert(Step * lane_count <= 64);
+    const std::size_t first = from * Step;
+    const std::uint64_t bits = bits_of((count - 1) * Step + 1, first);
     lanes<T> r;
     repeat<lanes<T>::parts>([&]<int Part>() EBB_LAMBDA {
-      constexpr std::ptrdiff_t before = Part * simd::count_of<T>;
-      r.part[Part] = simd::load_between(p - lane + before, begin - before, lane + left - before);
+      simd::vector<T> x[static_cast<std::size_t>(Step)];
+      repeat<Step>([&]<int I>() EBB_LAMBDA {
+        constexpr std::ptrdiff_t before = (Part * Step + I) * n;
+        x[I] = simd::load_bits(p - first + before, bits >> before);
+      });
+      r.part[Part] = simd::chosen<Step, 0, 0, T>(x);
     });
     return r;
-  } else {
-    T room[lane_count] = {};
-    for (std::ptrdiff_t i = begin; i < lane_count && i < lane + left; ++i) room[i] = p[i - lane];
-    return lanes<T>::load(room);
   }
 }
 
@@ -182,7 +220,7 @@ struct first_lanes {
       if (whole()) [[likely]] return detail::load_every<Step>(p);
     if constexpr (One)
       if (count == 1) return lanes<T>::all(*p);
-    return detail::load_apart(p, Step, count);
+    return detail::load_every<Step>(p, count);
   }
   template <class T>
   EBB_INLINE lanes<T> load_apart(const T* p, std::ptrdiff_t step) const {
@@ -238,7 +276,7 @@ struct known_lanes {
   template <class T>
   EBB_INLINE lanes<T> load_back(const T* p) const { return load_backwards(p, Count); }
   template <int Step, class T>
-  EBB_INLINE lanes<T> load_every(const T* p) const { return detail::load_apart(p, Step, Count); }
+  EBB_INLINE lanes<T> load_every(const T* p) const { return detail::load_every<Step>(p, Count); }
   template <class T>
   EBB_INLINE lanes<T> load_apart(const T* p, std::ptrdiff_t step) const { return detail::load_apart(p, step, Count); }
   template <class T>
@@ -264,14 +302,18 @@ struct middle_lanes {
   template <class T>
   EBB_INLINE lanes<T> load(const T* p) const {
     if (whole()) [[likely]] return lanes<T>::load(p);
-    return shifted(p);
+    if constexpr (full_width<T>) return load_bits(p - from, bits_of(count, from));
+    else return load_apart(p, 1, count, from);
   }
   template <class T>
-  EBB_INLINE lanes<T> load_back(const T* p) const { return load_apart(p, -1); }
+  EBB_INLINE lanes<T> load_back(const T* p) const {
+    if (whole()) [[likely]] return load_backwards(p);
+    return load_backwards(p, count, from);
+  }
   template <int Step, class T>
   EBB_INLINE lanes<T> load_every(const T* p) const {
     if (whole()) [[likely]] return detail::load_every<Step>(p);
-    return load_some(p, Step);
+    return detail::load_every<Step>(p, count, from);
   }
   template <class T>
   EBB_INLINE lanes<T> load_apart(const T* p, std::ptrdiff_t step) const {
@@ -281,7 +323,12 @@ struct middle_lanes {
   template <class T>
   EBB_INLINE void store(const lanes<T>& x, T* p) const {
     if (whole()) [[likely]] return x.store(p);
-    shift_back(x, p);
+    if constexpr (full_width<T>) {
+      repeat<lanes<T>::parts>([&]<int Part>() EBB_LAMBDA {
+        constexpr int before = Part * simd::count_of<T>;
+        simd::store_bits(p - from + before, x.part[Part], bits_of(count, from) >> before);
+      });
+    } else shift_back(x, p);
   }
   template <class T, std::size_t Count>
   EBB_INLINE void store_joined(const lanes<T> (&x)[Count], T* p) const {
@@ -292,14 +339,6 @@ struct middle_lanes {
  private:
   template <class T>
   [[gnu::noinline]] lanes<T> load_some(const T* p, std::ptrdiff_t step) const { return detail::load_apart(p, step, count, from); }
-  template <class T>
-  [[gnu::noinline]] lanes<T> shifted(const T* p) const {
-    T room[2 * lane_count];
-    const lanes<T> x = lanes<T>::load(p, count);
-    x.store(room);  // unused lanes have values too
-    x.store(room + from);
-    return lanes<T>::load(room);
-  }
   template <class T>
   [[gnu::noinline]] void shift_back(const lanes<T>& x, T* p) const {
     T room[2 * lane_count];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "every.hpp"
+#include "under_mask.hpp"
 
 namespace ebb::inline EBB_ABI {
 

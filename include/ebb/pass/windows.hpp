@@ -10,8 +10,6 @@
 //              computes its operand, which nothing else needs in memory: no loop that runs later, since it waits for such an operand of
 //              another window or for a reduction. That is known when windows have been computed again: then they are once more, without
 //              those whose operand such a loop reads
-//   apart      no reduction over its shape goes on from row to row, if its rows are not adjacent: then each window of an array would be a
-//              copy, see [note: rows apart]
 //   cheap      the operations that are computed again and the arrays that they read are at most `most`, counted for each window that
 //              reads the operand. On a Zen 4 limits from 8 to 16 took the same time, and 24 more in the cache. Operations are
 //              sums, products, selections and the like. A value that is in memory anyway counts as an array: so a long chain is cut
@@ -38,7 +36,6 @@ enum class window_reason : unsigned char {
   result,   // its operand is a result
   later,    // a loop that runs later reads its operand from memory
   reader,   // an op that is no such loop reads its operand, or the window
-  apart,    // a reduction over its shape takes all axes: its rows would be copied
   dear,     // an op that is not cheap would be computed again
   work,     // it takes more than `most` operations and arrays
   windows,  // so do all windows of its operand together
@@ -74,15 +71,10 @@ class windows_of_loops {
   /// late: whether a loop that runs later reads an equation anyway.
   EBB_COLD_CTOR constexpr windows_of_loops(const graph& g, const vec<char>& late, noted_windows* notes = nullptr)
       : g_(g), late_(late), windows_(g.size(), 0), is_result_(g.size(), 0), read_by_(g.size(), -1), by_windows_(g.size(), 1),
-        guarded_(g.size(), 1), reduced_from_(g.shapes.size(), max_rank), r_(shell_of(g)), at_(g.size(), -1) {
+        guarded_(g.size(), 1), r_(shell_of(g)), at_(g.size(), -1) {
     for (int o : g.out)
       if (o >= 0) is_result_[o] = 1;
     for (int k = g.size() - 1; k >= 0; --k) see_operands(k);
-    for (int k = 0; k < g.size(); ++k) {
-      if (g.op(k).what != kind::reduce || g.eq[k].attr[1] != g.shape_of(g.operand(k, 0)).rank) continue;
-      int& from = reduced_from_[g.eq[g.operand(k, 0)].shape];
-      from = std::min(from, static_cast<int>(g.eq[k].attr[0]));
-    }
     for (int k = 0; k < g.size(); ++k) {
       const bool window = is_window(g, k);
       const int first = r_.size();
@@ -185,7 +177,6 @@ class windows_of_loops {
     window_ = stride::unpacked(g_.eq[k].attr[0], g_.eq[k].attr[1]);
     places_ = is_op<op::place>(g_.op(k));
     shape_ = g_.eq[k].shape;
-    if (is_copied()) return is_read_apart();
     count_ = 0;
     const bool counted = count(x), pays = counted && count_ * windows_[of] <= most;
     if (counted && !pays) {
@@ -197,18 +188,6 @@ class windows_of_loops {
     for (int i : touched_) state_of(i) = {.is_stored = state_of(i).is_stored};
     touched_.shrink(0);
     return y;
-  }
-  /// Whether rows of the present window would be copied: they are apart, and a reduction over its shape goes on from row to row, see
-  /// [note: rows apart].
-  constexpr bool is_copied() const {
-    const shape& s = g_.shapes[shape_];
-    bool apart = false;
-    for (int a = 0; a < window_.axis; ++a) apart = apart || g_.syms.find(s.e[a]) != 1;
-    return apart && reduced_from_[shape_] <= window_.axis;
-  }
-  constexpr int is_read_apart() {
-    why_ = window_reason::apart;
-    return -1;
   }
   constexpr int is_read(int k) {
     by_ = nullptr;
@@ -333,7 +312,6 @@ class windows_of_loops {
   vec<char> is_result_;
   vec<int> read_by_;                // an equation that reads it and is no loop, nor a window that loops read; -1: none
   vec<char> by_windows_, guarded_;  // whether windows alone read it; whether its readers select it where a place has its operand
-  vec<int> reduced_from_;           // by shape: the first axis from which a reduction takes all axes
   graph r_;
   vec<int> at_;  // the number of each equation in the new graph
   vec<state> states_;

@@ -136,17 +136,13 @@ class fuser {
     for (int a = 0; same && a < rest.rank; ++a) same = g_.syms.find(rest.e[a]) == g_.syms.find(own.e[a < axis ? a : a + 1]);
     return same;
   }
-  /// Whether loops over the shape of k may step from row to row along `axis`.
-  constexpr bool has_rows_apart(int k, int axis) const {
-    return read_.reduced_from(k) >= axis && has_long_rows(g_, g_.shape_of(k), axis);
-  }
   /// Whether a loop writes operand j of k, a move along `axis`, where it lies though its rows are not adjacent.
   constexpr bool is_written_apart(int k, int j, int axis) const {
     const int piece = g_.operand(k, j);
     const int x = g_.op(piece).what == kind::reshape ? g_.operand(piece, 0) : piece;
     plan_view v;
     return g_.op(x).what == kind::elementwise && read_.others(x) == 1 && read_.others(piece) == 1 &&
-           (x == piece || drops_axis(x, piece, axis)) && has_rows_apart(x, axis) && find_strides(g_, r_, k, v) &&
+           (x == piece || drops_axis(x, piece, axis)) && has_long_rows(g_, g_.shape_of(x), axis) && find_strides(g_, r_, k, v) &&
            find_strides_of_operand(g_, k, j, v);
   }
   // This runs for each equation: plain pointers save compile time, as in graph::add.

@@ -25,7 +25,7 @@ class array_readers {
  public:
   EBB_COLD_CTOR constexpr array_readers(const graph& g, vec<char> copied)
       : g_(g), copied_(static_cast<vec<char>&&>(copied)), is_result_(g.size(), 0), is_late_(g.size(), 1), others_(g.size(), 0),
-        is_read_(g.size(), 0), is_shown_(g.size(), 0), readers_(g.size(), 0), reduced_from_(g.shapes.size(), max_rank) {
+        is_read_(g.size(), 0), is_shown_(g.size(), 0), readers_(g.size(), 0) {
     for (int o : g.out) is_result_[viewed(g, o)] = is_read_[o] = 1;
     find();
   }
@@ -47,8 +47,6 @@ class array_readers {
     return may_repeat(g_, k) && (readers_[k] & products) != 0 && (readers_[k] & steps) == 0 && !is_result_[k];
   }
   constexpr bool is_copied(int k) const { return !copied_.empty() && copied_[k]; }
-  /// The first axis of k's shape from which a reduction takes all axes.
-  constexpr int reduced_from(int k) const { return reduced_from_[g_.eq[k].shape]; }
 
  private:
   static constexpr char loops = 1, products = 2, steps = 4, moves = 8;
@@ -56,11 +54,6 @@ class array_readers {
   EBB_COLD constexpr void find() {
     const equation* const eq = g_.eq.data();
     char *const late = is_late_.data(), *const others = others_.data(), *const readers = readers_.data(), *const read = is_read_.data();
-    for (int k = g_.size() - 1; k >= 0; --k) {
-      if (eq[k].op->what != kind::reduce) continue;
-      const int space = eq[g_.operand(k, 0)].shape, from = static_cast<int>(eq[k].attr[0]);
-      if (eq[k].attr[1] == g_.shapes.data()[space].rank && from < reduced_from_[space]) reduced_from_[space] = from;
-    }
     for (int k = g_.size() - 1; k >= 0; --k) {
       const kind what = eq[k].op->what;
       const int shape = eq[k].shape;
@@ -161,7 +154,7 @@ class array_readers {
       if (v.placed[lanes.last].some && !has_adjacent_rows(g_, s, lanes.from) && !has_long_rows(g_, s, lanes.from, least_around))
         return false;
       if (step.is(1) && has_adjacent_rows(g_, s, lanes.from)) return true;
-      if (reduced_from_[g_.eq[k].shape] < lanes.from || !has_long_rows(g_, s, lanes.from)) return false;
+      if (!has_long_rows(g_, s, lanes.from)) return false;
       return step.is(1) || step.is(-1) || is_short_step(step) || !permuted;
     }, with_zeros);
   }
@@ -177,7 +170,6 @@ class array_readers {
   vec<char> copied_, is_result_, is_late_, others_, is_read_;
   vec<char> is_shown_;  // a move, a reshape or a broadcast reads it, other than a slice that loops read with zeros
   vec<char> readers_;  // of a view: loops, products and moves that read it where it lies, other steps
-  vec<int> reduced_from_;
 };
 
 }  // namespace detail

@@ -27,9 +27,8 @@
 // [note: rows apart]
 // A loop reads an array with a stride for each of its loops. So slices, permutations and reshapes that only elementwise equations over
 // their own shape, reductions and each other read are no steps, if lanes find enough to do. Axes whose strides fit are one loop, and lanes
-// run along the axes of the last one. These must have at least `least_apart` elements, where extents that only the call knows count as 64;
-// and no reduction over the last axes may begin before them, since its lanes would go on from row to row. The stride of the last axis
-// decides:
+// run along the axes of the last one. These must have at least `least_apart` elements, where extents that only the call knows count as 64.
+// The stride of the last axis decides:
 //   1, -1      registers are loaded, or loaded and reversed, by any number of loops
 //   2, 3       adjacent registers are loaded, and lanes chosen from them: see [note: every third element]. Two loops may do that: a copy
 //              would read as much, and write. Components of 3 numbers, see [note: components], are read so.
