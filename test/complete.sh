@@ -9,7 +9,7 @@
 #   values      a test of its values against recorded ones or against code in long double, or of exact results
 #   first       a test of its derivative        second   a test of its second derivative
 #   special     a test with NaN, infinities, zeros, or no elements
-#   refusal     a case in a .fail.cpp, or a test of an error of the call; elementwise ops share those of test/op/op.fail.cpp. Where one
+#   refusal     a case in a .fail.cpp, or a test of an error of the call; elementwise ops share those of test/op/op.fail.cpp. If one
 #               rule refuses for many functions, test/trace/lift.cpp asks each of them for the code of its sentence
 #   bench       a row in bench/ops
 # It has one if a test case that names it, or names a function of the same file that does, holds the words for it. That is a lower bound:

@@ -147,7 +147,7 @@ struct simd_space {
   vector x, beta, products, sums, share;  // of a block: [d, block], [k, block], [k, d, block]; sums of the products over all points
   explicit simd_space(sizes z) : begun(z), x(z.d * block), beta(z.k * block), products(z.k * z.d * block), sums(z.k * z.d), share(z.k) {}
 };
-/// Where the elements below element i of the diagonal begin.
+/// The number of the first element below element i of the diagonal.
 std::size_t column_of(sizes z, std::size_t i) { return i * (z.d - 1) - i * (i - (i > 0)) / 2; }
 
 /// Rows j to j + Tall of Q (x - mu) for groups of points, whose squares are added to `squares`.

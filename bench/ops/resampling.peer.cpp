@@ -37,7 +37,7 @@ template <std::size_t N>
 constexpr std::size_t within(std::ptrdiff_t i) {
   return static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(i, 0, N - 1));
 }
-/// Places 2 j and 2 j + 1 lie a quarter before and behind element j. `Taps` weights of elements around them, mirrored for the other.
+/// Places 2 j and 2 j + 1 lie a quarter before and after element j. `Taps` weights of elements around them, mirrored for the other.
 template <std::size_t Taps>
 struct taps {
   float before[Taps];

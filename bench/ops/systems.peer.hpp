@@ -1,4 +1,4 @@
-// bench/ops/systems.peer.hpp — how Eigen and LAPACKE take the matrices of a batch, one after the other.
+// bench/ops/systems.peer.hpp — the matrices of a batch, one after the other, in Eigen and LAPACKE.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

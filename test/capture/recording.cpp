@@ -1,4 +1,4 @@
-// test/capture/recording.cpp — how often a backward is captured, and that its gradients are the plain engine's: PyTorch's cases.
+// test/capture/recording.cpp — a backward is captured as often as in PyTorch's cases, and its gradients are the plain engine's.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "../equal.hpp"

@@ -1,4 +1,4 @@
-// test/exec/chainable.cpp — which arguments of a compiled program are masks or single elements, and which arrives in registers.
+// test/exec/chainable.cpp — arguments of a compiled program that are masks or single elements, and the one that arrives in registers.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/exec/chainable.hpp>
 

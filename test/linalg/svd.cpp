@@ -141,7 +141,7 @@ TEST_CASE("equal singular values: the gradient of vectors is NaN, and 0 along ro
   const auto [infinite, finite] = both(matrix{{5.0, 0.0}, {0.0, 0.0}, {0.0, 0.0}});
   CHECK(!std::isfinite(infinite(2, 1)));
   check(finite, {0, 0, 0, 0, 0.4, 0});
-  // Where values differ the tag changes nothing.
+  // If values differ the tag changes nothing.
   const auto [plain, tagged] = both(matrix{{5.0, 1.0, 0.5}, {0.0, 3.0, 1.0}, {1.0, 0.0, 2.0}});
   for (std::size_t i = 0; i < 9; ++i) CHECK(plain.data()[i] == tagged.data()[i]);
 }

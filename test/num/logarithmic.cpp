@@ -43,7 +43,7 @@ TEMPLATE_TEST_CASE("logaddexp keeps its documented error", "", float, double) {
     worst = std::max(worst, static_cast<double>(std::fabs(static_cast<long double>(lane::logaddexp(x, y)) - want) / unit));
   }
   CHECK(worst <= (lane::fused ? 3 : 6));
-  // Where the smaller operand is large, the error is still relative: log(1 + e^-40) beside 0.
+  // If the smaller operand is large, the error is still relative: log(1 + e^-40) beside 0.
   for (const T y : {T(-17), T(-30.3), T(-40), T(-80)}) {
     const auto got = static_cast<long double>(lane::logaddexp(T(0), y));
     CHECK(std::fabs(got / std::log1p(std::exp(static_cast<long double>(y))) - 1) <= 3 * std::numeric_limits<T>::epsilon());

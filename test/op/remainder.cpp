@@ -14,7 +14,7 @@ const auto whole_numbers = [](const char* name, auto f) {
   golden::check_wide<integers, integers>("remainder", name, f);
 };
 
-// Where fmod has no value, its gradients are NaN; PyTorch's are infinite, and its vector kernels have no value for 1 and the least number.
+// If fmod has no value, its gradients are NaN; PyTorch's are infinite, and its vector kernels have no value for 1 and the least number.
 TEST_CASE("remainders, quotients rounded down and fractions give PyTorch's recorded values") {
   divided("fmod", [](auto x, auto y) { return ebb::fmod(x, y); },
           {.grad = 1, .second = 0, .sign_is_open = true, .nan_is_open = "derivatives", .open_at = {4, 6, 35, 36, 37, 46}});

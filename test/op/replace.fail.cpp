@@ -46,7 +46,7 @@ constexpr int refused = traced_on<matrix>([](auto x) {
 constexpr int refused = traced_on<matrix, place>([](auto x, auto i) {
   return ebb::dynamic_slice<2, 5>(x, ebb::clamped, i, 0);  // LINE
 });
-#elif EBB_CASE == 8  // the tag behind the starts
+#elif EBB_CASE == 8  // the tag after the starts
 // EXPECT: E0558 dynamic_slice, dynamic_update_slice: ebb::clamped comes before the starts
 constexpr int refused = traced_on<matrix, place>([](auto x, auto i) {
   return ebb::dynamic_update_slice(x, x, i, 0, ebb::clamped);  // LINE

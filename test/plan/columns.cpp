@@ -1,4 +1,4 @@
-// test/plan/columns.cpp — which loads of a loop are columns of one array, and are loaded together.
+// test/plan/columns.cpp — loads of a loop that are columns of one array, and are loaded together.
 // SPDX-License-Identifier: BSL-1.0
 // covers: columns.hpp
 #include <ebb/plan/print.hpp>

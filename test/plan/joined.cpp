@@ -1,4 +1,4 @@
-// test/plan/joined.cpp — which concats of columns are stored by the loop that computes a column.
+// test/plan/joined.cpp — concats of columns that are stored by the loop that computes a column.
 // SPDX-License-Identifier: BSL-1.0
 // covers: joined.hpp fuse.hpp plan.hpp readers.hpp
 #include <ebb/pass/pipeline.hpp>

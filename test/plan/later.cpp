@@ -1,4 +1,4 @@
-// test/plan/later.cpp — which values a later loop computes that reads them, and random programs of sums.
+// test/plan/later.cpp — values that the later loop computes that reads them, and random programs of sums.
 // SPDX-License-Identifier: BSL-1.0
 // covers: later.hpp grouping.hpp fuse.hpp
 #include <ebb/op/reduce.hpp>

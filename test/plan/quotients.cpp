@@ -1,4 +1,4 @@
-// test/plan/quotients.cpp — how many divisions of a loop are exchanged, beside all counts that could be.
+// test/plan/quotients.cpp — the number of divisions of a loop that are exchanged, beside all numbers that could be.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/pass/pipeline.hpp>
 #include <ebb/plan/plan.hpp>

@@ -20,7 +20,7 @@ TEMPLATE_TEST_CASE("erfcx and its derivatives keep their documented errors, for 
   CHECK(test::differences(scaled_slope, at) == 0);
   CHECK(test::differences(scaled_bend, at) == 0);
   test::check_ulps("erfcx", scaled, test::erfcx, 4, at);
-  // Where the derivatives overflow, 2 x e^(x^2) has done so earlier in one of its factors.
+  // If the derivatives overflow, 2 x e^(x^2) has done so earlier in one of its factors.
   std::erase_if(at, [](T x) { return x < (sizeof(T) == 4 ? -9 : -26) || x > std::numeric_limits<T>::max(); });
   test::check_ulps("erfcx_slope", scaled_slope, test::erfcx_slope, 5, at);
   test::check_ulps("erfcx_bend", scaled_bend, test::erfcx_bend, 6, at);

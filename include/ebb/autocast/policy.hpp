@@ -1,4 +1,4 @@
-// ebb/autocast/policy.hpp — under which autocast context a backward is compiled: an assumption about the call of backward, as a type.
+// ebb/autocast/policy.hpp — the autocast context that a backward is compiled for: an assumption about the call of backward, as a type.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: policies]
@@ -105,7 +105,7 @@ template <class First, class Second, class... More>
 inline constexpr int number_of_policy<backward_pass_autocast<First, Second, More...>> =
     number_of_policy<backward_pass_autocast<Second, More...>>;
 
-/// The context of pulls under a resolved policy. as_recorded assumes nothing: nobody has to check it.
+/// The context of pulls under a resolved policy. as_recorded assumes nothing: there is nothing to check.
 template <class Resolved>
 inline constexpr const cast_context& context_of_pulls = context_of<Resolved>;
 template <>

@@ -165,7 +165,7 @@ EBB_COLD std::string mismatch_text(const char* name, const casts_assumed& assume
          "ebb::backward_pass_autocast<" + context_text(now) + ">, or with <ebb::as_recorded>, which assumes nothing";
 }
 
-/// Whether nobody has asked so for `what` before, in any thread.
+/// Whether this is the first call with `what`, in any thread.
 inline bool is_first_time(const void* what) {
   struct entry {
     const void* what;

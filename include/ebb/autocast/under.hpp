@@ -174,7 +174,7 @@ namespace detail {
 template <class F, class... A>
 constexpr auto call_compiled(F f, const A&... a);
 
-/// A traced argument as it is. clang looks at the type of a result before it looks at constraints, and would trace what is an array.
+/// A traced argument as it is. clang looks at the type of a result before it looks at constraints, and would trace a call on arrays.
 template <bool Traced, class A>
 using only_traced = std::enable_if_t<Traced, const A&>;
 

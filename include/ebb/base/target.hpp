@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: instruction sets]
-// Another instruction set is four edits: its name in base/config.hpp, its constants here, its loads and masks in kernel/batch.hpp, its
-// arithmetic in kernel/instructions.hpp. Each function there has a portable form, so only those that are faster need another one. The width
-// of a register is xsimd's: see simd::register_bytes.
+// Another instruction set needs its name in base/config.hpp and its constants here. Lanes that are faster by its instructions have them in
+// kernel/batch.hpp, kernel/under_mask.hpp (loads and stores of some lanes) and kernel/instructions.hpp (arithmetic), numbers in
+// base/instruction.hpp: each function there has a portable form. The width of a register is xsimd's: see simd::register_bytes.
 #pragma once
 
 #include "config.hpp"

@@ -1,4 +1,4 @@
-// ebb/capture/explain.hpp — why a backward was captured once more, and why it cannot be one graph.
+// ebb/capture/explain.hpp — the reasons why a backward was captured once more, and why it cannot be one graph.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

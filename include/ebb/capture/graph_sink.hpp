@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: the captured graph]
-// Each segment's backward is copied in after what gave it its gradients, with its own equations; gradients that meet are an add; a traced
-// hook is copied in at the point where it runs; a leaf that has a gradient adds to it. A list beside the graph says where arguments are in
+// The equations of each segment's backward are copied in after those that gave it its gradients. Gradients that meet are an add. A traced
+// hook is copied in at the point where it runs. A leaf that has a gradient adds to it. A list beside the graph says where arguments are in
 // memory: saved values, gradients, bound values. A user's function or an opaque hook cannot be looked into: it is an event between
 // equations, and its results are arguments.
 #pragma once
@@ -192,7 +192,7 @@ class graph_sink final : public capture_sink {
     mark(v);
     return made;
   }
-  /// The shape of a gradient as numbers: for what no segment has said it of.
+  /// The shape of a gradient as numbers, where no segment gives it.
   EBB_COLD int shape_of(int v, int output) {
     shape s;
     const extent_list x = extents_of(*pass_.vertices().at(v).at, static_cast<std::uint32_t>(output));

@@ -231,7 +231,7 @@ class block_nest {
     }
     add_to_rows(j, n);
     add_to_runs(n);
-    // First those that may store what was loaded: it may lie where others are stored.
+    // Joined stores come first: they may copy operands from memory that the other stores overwrite.
     for (int i = 0; i < out_.size(); ++i)
       if (store(i).joined.count > 0) store_joined(i, j, n);
     for (int i = 0; i < out_.size(); ++i) {

@@ -1,4 +1,4 @@
-// ebb/exec/buffers.hpp — where the buffers of a program are: arguments, results, places in the workspace, and parts of these.
+// ebb/exec/buffers.hpp — the addresses of a program's buffers: arguments, results, places in the workspace, and parts of these.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

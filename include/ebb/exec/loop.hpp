@@ -1,4 +1,4 @@
-// ebb/exec/loop.hpp — how a loop runs: its body is a program of its own, called with other addresses in each step.
+// ebb/exec/loop.hpp — runs a loop: its body is a program of its own, called with other addresses in each step.
 // SPDX-License-Identifier: BSL-1.0
 //
 // Extents are compared and memory is placed before the first step: between two steps only addresses change. Rows are read and written in

@@ -1,4 +1,4 @@
-// ebb/exec/small_matrix_step.hpp — which steps of a program are on small matrices of known extents: see [note: one small matrix].
+// ebb/exec/small_matrix_step.hpp — the steps of a program on small matrices of known extents: see [note: one small matrix].
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

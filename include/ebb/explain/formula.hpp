@@ -14,7 +14,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// A sum of products of extents that are known at the call only. Where all extents are known it is a number.
+/// A sum of products of extents that are known at the call only. If all extents are known it is a number.
 class formula {
  public:
   formula() = default;

@@ -1,7 +1,7 @@
-// ebb/explain/window_words.hpp — which values loops compute again where they read slices of them, and why others are kept for that.
+// ebb/explain/window_words.hpp — the values that loops compute again where they read slices of them, and the reasons why others are kept.
 // SPDX-License-Identifier: BSL-1.0
 //
-// The pass is asked, see [note: computed again]: an explanation decides nothing again.
+// The pass itself gives the reasons: see [note: computed again].
 #pragma once
 
 #include "plan_words.hpp"

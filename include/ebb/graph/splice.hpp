@@ -149,8 +149,8 @@ constexpr vec<int> splice(graph& to, const graph& from, const vec<int>& argument
   return outputs_at(from, at);
 }
 
-/// Copies `from` into `to` with the given equations as its arguments, and returns the numbers of its outputs. The extents of the
-/// arguments say what the symbols of `from` are. Refuses (-102) where they cannot be.
+/// Copies `from` into `to` with the given equations as its arguments, and returns the numbers of its outputs. The symbols of `from` get
+/// the extents of the arguments. If these do not fit, all numbers are -102: the code of the error, negated.
 constexpr vec<int> splice(graph& to, const graph& from, const vec<int>& arguments) {
   bool computed = false;
   const auto extent = [&](const extent_origin& o) {

@@ -1,4 +1,4 @@
-// ebb/kernel/nest_places.hpp — where the arrays of a loop nest are: extents of loops, strides, the beginning of each array's row.
+// ebb/kernel/nest_places.hpp — the places of a nest's arrays: extents of loops, strides, the beginning of each array's row.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

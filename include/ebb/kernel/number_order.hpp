@@ -1,4 +1,4 @@
-// ebb/kernel/number_order.hpp — in which order a nest of one element computes its equations.
+// ebb/kernel/number_order.hpp — the order in which a nest of one element computes its equations.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: order of numbers]
@@ -49,7 +49,7 @@ constexpr number_order<Count> number_order_of(auto equation, auto place) {
     for (; r.count < Count; ++r.count) r.at[r.count].first = r.count;
     return r;
   }
-  // Neither of two that begin within the time of one waits for the other, and what waits for one begins after both.
+  // Two heavy functions that begin within the time of one do not wait for each other, and readers of either begin after both.
   for (int i = 0; i < Count; ++i)
     for (int j = i + 1; j < Count && equation(i).branch_free && partner[i] < 0; ++j)
       if (partner[j] < 0 && begin[i] < begin[j] + heavy && begin[j] < begin[i] + heavy &&

@@ -15,7 +15,7 @@ namespace ebb::inline EBB_ABI::detail {
 
 /// [note: order of a bidiagonal form]
 /// The matrix, m x n with m >= n, is multiplied by the power of 2 that brings its largest element into [1, 2). For each j, a reflection of
-/// column j from the left makes it zero below the diagonal, and one of row j from the right makes it zero behind the element f(j) beside
+/// column j from the left makes it zero below the diagonal, and one of row j from the right makes it zero after the element f(j) beside
 /// the diagonal: see [note: order of reflections in lanes]. The products of reflections are computed from the last one to the first one.
 /// Values are those of [note: order of bidiagonal values]. Vectors are those of QR steps with implicit shifts: an f of at most epsilon
 /// times the norm of the form counts as 0. In a part without such an f, a d of at most the same size becomes 0, and the step has no shift;

@@ -14,7 +14,7 @@ namespace ebb::inline EBB_ABI::detail {
 /// If each f is at most epsilon / 8 times the norm, the values are the magnitudes of d. Else each is bisected by itself, from 0 and a bound
 /// of all on: the number of values below x is that of negative pivots of B^T B - x^2, which are those of a stationary quotient-difference
 /// transformation. So the steps of all values are the same arithmetic, and fill lanes. After as many steps as T has digits and one more,
-/// the error is that of the largest value. Where the lower bound is still 0, the upper one is then divided by 2^8, or 2^32 for double,
+/// the error is that of the largest value. If the lower bound is still 0, the upper one is then divided by 2^8, or 2^32 for double,
 /// until it is a lower one, and bisection goes on to the value's own digits. Below 2^-36 or 2^-440 values are 0.
 /// Source: K. V. Fernando, Accurately counting singular values of bidiagonal matrices (1998).
 template <class T>
@@ -76,7 +76,7 @@ struct bidiagonal_values {
   constexpr void bisect(std::ptrdiff_t k, T bound, T* values) const {
     constexpr int size = bisection<T>::template values_of<V>;
     [&]<int... G>(std::integer_sequence<int, G...>) EBB_LAMBDA {
-      // The number of smaller values. Lanes behind the last value have that of the smallest one.
+      // The number of smaller values. Lanes after the last value have that of the smallest one.
       const auto behind = [&](int g) EBB_LAMBDA {
         return lane::all<V>(static_cast<T>(n - 1 - k - g * size)) - bisection<T>::template lane_numbers<V>();
       };

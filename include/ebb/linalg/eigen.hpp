@@ -338,7 +338,7 @@ namespace ebb::inline EBB_ABI {
 /// A tuple (w, v) for each symmetric matrix: w has its eigenvalues in rising order, the columns of v are its orthonormal eigenvectors. Only
 /// the lower triangle is read; the gradient is symmetric. The first of the largest components of each vector is positive.
 ///   eigh(a, rotations_ignored)
-/// Where two values are equal, the gradient of a loss that depends on vectors is NaN, as in PyTorch. With the tag, rotations between values
+/// If two values are equal, the gradient of a loss that depends on vectors is NaN, as in PyTorch. With the tag, rotations between values
 /// that are equal up to rounding (epsilon times the sum of all magnitudes) have no gradient: that is right for a loss that depends on the
 /// space of equal values and not on the vectors in it. It is wrong for v f(w) v^T, whose derivative along these rotations is f'(w).
 /// Shape: a [..., n, n]: [..., n], [..., n, n].   Dtype: integers give float; bf16 and f16 are computed in float.   Saves: w, v.

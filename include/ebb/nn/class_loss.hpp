@@ -55,7 +55,7 @@ struct focal {
   template <class T>
   static constexpr operand<T> of_elements(operand<T> x, operand<T> y, operand<T> gamma, operand<T> alpha) {
     const auto loss = (1 - y) * x - emit_on<op::log_sigmoid>({}, x);
-    // The probability of the other class, as a sum of positive terms. Where it underflows, the power of it has a derivative all the same.
+    // The probability of the other class, as a sum of positive terms. If it underflows, its power has a derivative all the same.
     const auto other = (1 - y) * emit_on<op::sigmoid>({}, x) + y * emit_on<op::sigmoid>({}, -x);
     const auto least = literal_like(x, static_cast<double>(std::numeric_limits<T>::min()));
     const auto share = alpha * y + (1 - alpha) * (1 - y);
@@ -130,8 +130,8 @@ inline constexpr detail::loss_call<functions::focal> focal{};
 /// Shape: p, y [n, ...]; losses [n].   Saves: p, y.   Error: that of the sums.
 /// Source: Milletari, Navab and Ahmadi, V-Net, 3DV 2016, arXiv:1606.04797, with p and y instead of their squares.
 inline constexpr detail::loss_call<functions::dice> dice{};
-/// -log of softmax(cosines / temperature) at the own key, for rows of q and k that belong together: the other rows of k are what a row is
-/// told apart from. The temperature is 0.1 by default.   info_nce(q, k), info_nce(q, k, 0.07)
+/// -log of softmax(cosines / temperature) at the own key. Row i of q belongs to row i of k, its key; the other rows of k are the negatives.
+/// The temperature is 0.1 by default.   info_nce(q, k), info_nce(q, k, 0.07)
 /// Shape: q, k [..., n, size]; losses [..., n].   Saves: q, k, their norms, the cosines.   Error: that of the products and of logsumexp.
 /// A row of zeros has the cosine 0 with all others.
 /// Source: van den Oord, Li and Vinyals, Representation learning with contrastive predictive coding, 2018, arXiv:1807.03748.

@@ -32,7 +32,7 @@ namespace kernel {
 
 using functions::sampling;
 
-/// Where the elements of an axis are, one after the other, in an axis of `from` elements. Places are quotients of integers: exact.
+/// The places of an axis' elements, one after the other, in an axis of `from` elements. Places are quotients of integers: exact.
 class sampled_places {
  public:
   constexpr sampled_places(sampling how, std::int64_t from, std::int64_t to) : clamps_(how == sampling::linear) {

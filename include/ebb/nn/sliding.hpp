@@ -1,4 +1,4 @@
-// ebb/nn/sliding.hpp — how a window slides over the last axes of an array: stride, padding, dilation, and how many windows there are.
+// ebb/nn/sliding.hpp — windows that slide over the last axes of an array: stride, padding, dilation, and their number.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

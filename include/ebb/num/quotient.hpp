@@ -5,7 +5,7 @@
 // Let h be -1 / y, rounded, and l what is missing, so that h + l is -1 / y with twice the digits. q = -x (h + l), the products added by
 // fma, is one of the two numbers beside x / y. So q y - x is exact, and q + (q y - x) h by fma is x / y, correctly rounded. That holds as
 // long as q y - x does not lose digits below the smallest number, and nothing overflows. The bounds below are sufficient: ulp(q) ulp(y) is
-// at least the smallest subnormal number. Where q or y is outside of them, zero, infinite or NaN, the lanes are divided.
+// at least the smallest subnormal number. If q or y is outside of them, zero, infinite or NaN, the lanes are divided.
 // Source: N. Brisebarre, J.-M. Muller and S. K. Raina, Accelerating correctly rounded floating-point division when the divisor is known in
 // advance, IEEE Trans. Computers 53, 2004; P. Markstein, IBM J. Res. Dev. 34, 1990, theorem 8.
 #pragma once

@@ -6,8 +6,8 @@
 //
 // [note: short quotients]
 // Let n be the whole part of x / y as it is rounded, and x / y be below 2^24, in double 2^53. n is exact, or one too large if the quotient
-// was rounded up to an integer. With fma x - n y is exact, for the reason above, and negative in the latter case. Where a quotient is
-// longer, infinite or NaN, it is taken in steps. fmod has the same bits by both ways.
+// was rounded up to an integer. With fma x - n y is exact, for the reason above, and negative in the latter case. A quotient that is
+// longer, infinite or NaN is taken in steps. fmod has the same bits by both ways.
 #pragma once
 
 #include "lane.hpp"
@@ -167,7 +167,7 @@ EBB_INLINE constexpr V floor_quotient(V x, V y) {
       V a = detail::times_sign(x, y), b = abs(y), q = a / b, n = floor(q);
       n = select(detail::short_rest(a, n, b) < all<V>(0), n - one, n);
       if (detail::is_short(q)) [[likely]] return n;
-      // Where n is short, it is exact; the other way may be a unit off from 2^22 on.
+      // A short n is exact; the other way may be a unit off from 2^22 on.
       return select(detail::has_short(q), n, detail::long_floor_quotient(x, y));
     }
     return detail::long_floor_quotient(x, y);

@@ -83,7 +83,7 @@ struct gated {
     const int half = x.g->intern(s.find(with_extent(x.extents(), axis, each)));
     const auto y = cast_to<R>(x);
     if (length >= 0) return Gate::product(slice_as(y, {axis, 0, 1}, half), slice_as(y, {axis, each, 1}, half));
-    // A slice begins at a constant. Where only a call knows the half, the halves are those of an axis of two.
+    // A slice begins at a constant. If only a call knows the half, the halves are those of an axis of two.
     shape halves, rest = axes_between(x.extents(), axis, x.rank());
     rest.e[0] = each;
     halves.push(volume_of(s, axes_between(x.extents(), 0, axis)));

@@ -283,7 +283,7 @@ constexpr auto cummin(const X& x, Tag...) {
                     apply_function(functions::cumulative_extremum<op::cummin, Axis, flags, true>{}, x));
 }
 /// Running logarithms of sums of e^x along an axis, by default the last one, without overflow.   Shape: x's.
-/// Dtype: integers give float; bf16 and f16 are computed in float.   Saves: x, out.   Error: that of exp, of the sum and of log. Where
+/// Dtype: integers give float; bf16 and f16 are computed in float.   Saves: x, out.   Error: that of exp, of the sum and of log. If
 /// x is -inf from the first element on, its gradient is finite: PyTorch gives NaN.
 template <int Axis = -1, class X, class... Tag>
 constexpr auto logcumsumexp(X&& x, Tag...) {

@@ -32,7 +32,7 @@ constexpr graph hoist(graph g);
 
 namespace detail {
 
-/// The body of a loop, and the same without what is hoisted.
+/// The body of a loop, and the same without the hoisted equations.
 class hoisted_body {
  public:
   constexpr hoisted_body(const graph& body, const loop_parts& parts)

@@ -23,7 +23,7 @@
 // [note: what relaxed arithmetic changes]
 // Error: at most twice the bound of the program as written, which allows each operation one rounding and adds up absolute values: those of
 // the terms x(i, p) * y(p, j) where products are summed. So x / s may be 1.5 ulp off. That holds if no intermediate result overflows or is
-// subnormal. Where one does:
+// subnormal. If one does:
 //   s subnormal     1 / s overflows if |s| < 2^-128 (double: 2^-1024): then x / s is inf, or NaN for x = 0
 //   s huge          1 / s is subnormal if |s| > 2^126 (double: 2^1022), and has fewer digits
 //   large sums      sum(x / n) may overflow though each x / n does not: sum(x) does; (a * b) may overflow where (x * a) * b does not;

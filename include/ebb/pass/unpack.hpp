@@ -104,7 +104,7 @@ class unpacker {
     const int turned = takes_rows(k) ? gather_turned(k) : turn(k, reshape(k, whole_[k], shape_with(k, 0, count(k))), false);
     return reshape(k, g_.op(k).kit->slice(r_, turned, 0, c, shape_with(k, 1, 0)), rows(k));
   }
-  /// Whether k takes rows by index, and a row is what its components are.
+  /// Whether k takes rows by index, and the elements of a row are its components.
   constexpr bool takes_rows(int k) const {
     return g_.op(k).what == kind::gather && g_.eq[k].attr[0] == 0 && lead(k) > 0 && lead(k) == shape_of(g_.operand(k, 1)).rank;
   }

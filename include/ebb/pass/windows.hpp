@@ -30,7 +30,7 @@
 
 namespace ebb::inline EBB_ABI {
 
-/// Why a window of what a loop computes is read from memory.
+/// The reason why a window of a loop's value is read from memory.
 enum class window_reason : unsigned char {
   none,     // it is computed again
   result,   // its operand is a result
@@ -44,7 +44,7 @@ enum class window_reason : unsigned char {
 
 /// The decision for a window.
 struct window_note {
-  int value = -1, shape = -1;      // what it shows elements of: an equation, numbered as before prune, and its shape
+  int value = -1, shape = -1;      // the equation whose elements it shows, numbered as before prune, and its shape
   const op_info* op = nullptr;     // of that
   int at = -1;                     // the value in the graph after the pass; -1: it is not computed for itself
   bool is_place = false;
@@ -88,8 +88,8 @@ class windows_of_loops {
     r_.out = outputs_at(g, at_);
   }
   constexpr graph take() { return static_cast<graph&&>(r_); }
-  /// Marks the equations whose windows have been computed again though a loop that runs later reads them from memory: one that reads by a
-  /// window, by a broadcast or from a reduction what a loop before it computes. False: there are none.
+  /// Marks the equations whose windows have been computed again though a later loop reads them from memory. A loop is later if it reads the
+  /// result of a loop before it by a window, by a broadcast or from a reduction. False: there are none.
   EBB_COLD constexpr bool find_late(vec<char>& late) const {
     const live_part part = live_part_of(r_, vec<char>(r_.out.size(), 1));
     vec<int> level(r_.size(), 0), last(r_.size(), 0);  // last: of the loops that read it
@@ -116,7 +116,7 @@ class windows_of_loops {
     }
     return some;
   }
-  /// Whether a graph has a window of what a loop computes.
+  /// Whether a graph has a window of a value that a loop computes.
   static constexpr bool may_pay(const graph& g) {
     for (int k = 0; k < g.size(); ++k)
       if (is_window(g, k) && g.op(g.operand(k, 0)).what == kind::elementwise) return true;
@@ -165,8 +165,8 @@ class windows_of_loops {
     return at_[k];
   }
 
-  /// The window k in the new graph, computed from windows of what its operand is computed from; -1: that does not pay. A window that only
-  /// windows read is computed again for one of them, or not at all.
+  /// The window k in the new graph, computed from windows of the operands of its operand; -1: that does not pay. A window that only windows
+  /// read is computed again for one of them, or not at all.
   EBB_COLD constexpr int again(int k) {
     const int of = g_.operand(k, 0);
     why_ = window_reason::none;
@@ -220,7 +220,7 @@ class windows_of_loops {
     if (r_.op(y).result == dtype::f32) return selected(0.0f);
     return r_.op(y).result == dtype::f64 ? selected(0.0) : -1;
   }
-  /// Counts what x is computed from. False: it cannot be computed again, or it is too much.
+  /// Counts the equations that x is computed from. False: x cannot be computed again, or they are too many.
   EBB_COLD constexpr bool count(int x) {
     if (state_of(x).is_counted) return true;
     state_of(x).is_counted = true;
@@ -336,7 +336,7 @@ constexpr graph windows_first(graph g) {
   }
 }
 
-/// The same with what has been decided.
+/// The same with a note of each decision.
 EBB_COLD constexpr noted_windows windows_noted(const graph& g) {
   noted_windows all, r;
   if (!detail::windows_of_loops::may_pay(g)) {

@@ -1,4 +1,4 @@
-// ebb/plan/grouping.hpp — which equations share a loop nest, which are in memory, and which lie in others.
+// ebb/plan/grouping.hpp — the equations that share a nest, those that are in memory, and those that lie in others.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

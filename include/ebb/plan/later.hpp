@@ -83,7 +83,7 @@ class later_equations {
     }
     return false;
   }
-  /// Operands of k are read by the loop that computes k. An equation stands after its operands, so later ones need no second look.
+  /// The loop that computes k reads its operands. An equation comes after its operands, so later ones need no second look.
   constexpr void take_back_operands(int k) {
     for (int i : g_.operands(k))
       if (later_[i] && reader_[i] != group_of(k)) later_[i] = 0, take_back_operands(i);

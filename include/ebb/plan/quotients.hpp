@@ -1,4 +1,4 @@
-// ebb/plan/quotients.hpp — how many divisions of a loop become products: see [note: quotients by one number].
+// ebb/plan/quotients.hpp — the number of divisions of a loop that become products: see [note: quotients by one number].
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
@@ -12,7 +12,7 @@ namespace ebb::inline EBB_ABI::detail {
 /// How many of the first divisions in `members` by numbers that a row repeats are computed as corrected products, the members being those
 /// of one loop; is_repeated(k): whether k is such a number. A processor divides beside other instructions, so a loop takes the time of its
 /// divisions or that of all else, whichever is longer. A corrected product is ten instructions; with enough others a division costs
-/// nothing. Where both take the same time, half of the divisions are exchanged.
+/// nothing. If both take the same time, half of the divisions are exchanged.
 constexpr int quotients_to_exchange(const graph& g, const vec<int>& members, auto&& is_repeated) {
   constexpr int quotient = 10, heavy = 16;
   const auto time_of = [&](int k) {

@@ -258,7 +258,7 @@ constexpr bool ends_after(const symbols& syms, std::int64_t before, int own, int
       if (syms.find(o.a) == own && syms.find(~i) == all) return true;
   return false;
 }
-/// Leaves out the elements before a place: the first of its rows begins where the array of shape `own` does. Where that has zeros itself,
+/// Leaves out the elements before a place: the first of its rows begins where the array of shape `own` does. If that has zeros itself,
 /// rows that are no zeros must end where they did, or where the array of shape `all` ends: a view has one interval of them.
 constexpr bool place_view(const graph& g, const shape& own, const shape& all, const stride& s, plan_view& v) {
   if (s.step != 1 || s.start < 0) return false;

@@ -58,7 +58,7 @@ struct fold {
     const int last = windows.rank() - 1, count = g.syms.find(windows.extent(axis)), size = g.syms.find(windows.extent(last));
     if (length < 0 || count < 0 || size < 0) return summed(windows, last, axis, step, length);
     // Places of static windows along a static axis are integers of 32 bits: they are read once for each of the windows' rows. If all
-    // windows begin and end at multiples of a number, so many elements have one place. Axes behind make long rows anyway.
+    // windows begin and end at multiples of a number, so many elements have one place. With axes after it, rows are long anyway.
     const int together = axis == last - 1 ? static_cast<int>(std::gcd(step, std::int64_t{size})) : 1;
     if (together < 2 || windows.rank() == max_rank) return summed(windows, last, axis, static_cast<std::int32_t>(step), length);
     shape parts = windows.extents();

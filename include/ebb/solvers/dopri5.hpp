@@ -167,7 +167,7 @@ constexpr int code_of_ode() {
 ///     return std::tuple(z, z);
 ///   }, y0, ebb::slice<0, 0, -1>(times), ebb::slice<0, 1>(times), ebb::whole(w));
 /// Shape: y0's, any axes.   Dtype: one for y0, t0 and t1.   Saves: the states before its steps.   Error: of a step, the tolerance.
-/// Where a step has a NaN or an infinity it is tried again with a fifth of its size; then gradients are NaN.
+/// A step that has a NaN or an infinity is tried again with a fifth of its size; then gradients are NaN.
 /// Source: Dormand and Prince, J. Comput. Appl. Math. 6 (1980).
 template <auto... Option, class F, class Y, class T0, class T1, class... W>
 constexpr auto dopri5(F, const Y& y0, const T0& t0, const T1& t1, const W&... w) {

@@ -77,7 +77,7 @@ struct stabilized_method {
 };
 
 /// A step of Arnoldi's process on arrays without axes or with one: row i + 1 of the basis is M times row i, orthogonal to the rows above it
-/// by two projections, and row i of h has the coefficients. Where nothing is left of the product the next row is 0; the row of h that
+/// by two projections, and row i of h has the coefficients. If nothing is left of the product the next row is 0; the row of h that
 /// belongs to a row of 0 has a 1 after the diagonal, so that h has full rank.
 template <class M>
 struct arnoldi_step {

@@ -7,7 +7,7 @@
 // [note: robust losses]
 // A robust loss rho grows slower than the square s of an error r: a fit minimizes the sum of rho(r^2) / 2, and outliers count less. With
 // the derivatives of rho at s, the gradient is J' (rho' r), and J' diag(rho' + 2 s rho'') J is what remains of the Hessian if errors are
-// nearly linear. These are the products of the errors and the Jacobian that Triggs et al. correct. Where rho bends down the second weight
+// nearly linear. These are the products of the errors and the Jacobian that Triggs et al. correct. If rho bends down, the second weight
 // may be 0 or negative; it is then rho' / 16, so that far from the solution a step is that of reweighted least squares, at most 16 times as
 // long, and the damping decides. Near the solution steps are Newton's, apart from that floor.
 #pragma once

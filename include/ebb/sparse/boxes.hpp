@@ -1,4 +1,4 @@
-// ebb/sparse/boxes.hpp — which elements of operands the elements of a box are, where the box begins at known places.
+// ebb/sparse/boxes.hpp — the elements of operands that a box has, if it begins at known places.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// ebb/sparse/dependence.hpp — which elements of an argument each element of a result depends on, found from the graph.
+// ebb/sparse/dependence.hpp — the elements of an argument that each element of a result depends on, found from the graph.
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: dependence by elements]

@@ -1,4 +1,4 @@
-// ebb/sparse/known.hpp — which values of a program are the same in all calls of a pattern: they follow from integers and fixed arguments.
+// ebb/sparse/known.hpp — the values of a program that all calls of a pattern share: they follow from integers and fixed arguments.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 

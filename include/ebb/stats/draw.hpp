@@ -247,7 +247,7 @@ struct truncated_normal_sample : of_key<truncated_normal_sample, 4> {
     const auto mirrored = emit_for<op::greater>(low, 0);
     const auto bottom = emit_for<op::where>(mirrored, -high, low), top = emit_for<op::where>(mirrored, -low, high);
     const auto from = emit_for<op::ndtr>(bottom), to = emit_for<op::ndtr>(top);
-    // Where probabilities underflow, numbers are next to the nearer bound.
+    // If probabilities underflow, numbers are next to the nearer bound.
     const auto none = emit_for<op::equal>(to, 0);
     const auto z = emit_for<op::where>(none, top, emit_for<op::ndtri>(emit_for<op::where>(none, 0.5, from + u * (to - from))));
     const auto x = mu + s * emit_for<op::where>(mirrored, -z, z);

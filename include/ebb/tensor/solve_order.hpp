@@ -21,7 +21,7 @@
 namespace ebb::inline EBB_ABI {
 
 /// The elimination alone, in n rows of `width` elements: the quotients a(i, k) / a(k, k) stay below the diagonal. A column whose pivot
-/// is 0 is left as it is. Returns the number of the first such pivot, or -1. exchanged(k, i) is told of each exchange of rows.
+/// is 0 is left as it is. Returns the number of the first such pivot, or -1. Each exchange of rows calls exchanged(k, i).
 template <class T>
 constexpr std::ptrdiff_t eliminate_in_order(T* rows, std::ptrdiff_t n, std::ptrdiff_t width, auto exchanged) {
   const auto at = [&](std::ptrdiff_t i, std::ptrdiff_t j) -> T& { return rows[i * width + j]; };
