@@ -22,7 +22,7 @@ template <class T>
 double number(T x) { return static_cast<double>(x); }
 
 /// Whether the bits are equal; any NaN equals any other.
-template <class T>
+template <ebb::element T>
 bool same_bits(T a, T b) {
   return ebb::to_cell(a) == ebb::to_cell(b) || (std::isnan(number(a)) && std::isnan(number(b)));
 }
