@@ -361,7 +361,7 @@ GRADBENCH_MANUAL_END
 // lines: simd
 using namespace by_hand;
 
-/// By a bone's columns, one for each of the four numbers of a vertex: the three numbers of its place; with derivatives before them the columns
+/// By a bone's columns, one for each of the four numbers of a vertex: the three numbers of its place; with derivatives before, the columns
 /// of its finger's four angles, then those of the hand's rotation.
 template <bool Derivatives>
 struct bone_table {

@@ -21,7 +21,7 @@ T length_of(const place<T, N>& x) {
   return sqrt(square);
 }
 
-/// The place where f is least, by steps against its gradient: ten successes in a row double the rate, a failure halves it. gradient(f, x) is that of
+/// The minimum of f, by steps against its gradient: ten successes in a row double the rate, a failure halves it. gradient(f, x) is that of
 /// f. The same steps as GradBench's, so that the results are.
 template <class F, class G, class T, std::size_t N>
 place<T, N> least(const F& f, const G& gradient, place<T, N> x) {

@@ -8,7 +8,7 @@
 
 namespace ops {
 
-/// `batch` matrices a and b of n x n, or vectors b, row by row. a is symmetric and positive definite, so that rows and columns are the same.
+/// `batch` matrices a and b of n x n, or vectors b, row by row. a is symmetric and positive definite: its rows are its columns.
 template <class T>
 using matrix_kernel = void (*)(const T* a, const T* b, T* out, std::size_t n, std::size_t batch);
 

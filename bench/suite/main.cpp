@@ -1,7 +1,7 @@
 // bench/suite/main.cpp — value and gradient by ebb, by hand-written SIMD and by plain loops, in the same run.
 // SPDX-License-Identifier: BSL-1.0
 //
-//   bench.suite [--smoke] [row]                              checks and times all rows, or one: a, b, c1, c1-relaxed, c2, e, f, f-sums, cheap...
+//   bench.suite [--smoke] [row]                              checks and times all rows, or one: a, b, c1, c1-relaxed, c2, e, f, cheap...
 //   bench.suite --count row type n candidate calls           runs ebb, hand or plain that often, for a tool that counts instructions
 //
 // The reference ("hand") is fused by hand and uses ebb's registers and vector functions: ebb/hand shows the cost of going from a lambda to

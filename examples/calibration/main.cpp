@@ -46,7 +46,7 @@ constexpr auto equations = [](auto p, auto quoted, auto k, auto years) {
   return std::tuple(e, ebb::sum(ebb::square(e)), ebb::matmul(by_p, ebb::transpose(by_p)), ebb::matmul(by_p, e));
 };
 constexpr auto slopes = [](auto p, auto quoted, auto k, auto years) { return ebb::grad<0>(loss)(p, quoted, k, years); };
-/// The parameters with the least loss as a function of the quotes: there the slopes of the loss are 0. ebb::solved says that p is the place.
+/// The parameters with the least loss as a function of the quotes: there its slopes are 0. ebb::solved says that p is the place.
 constexpr auto calibrated = [](auto quoted, auto p, auto k, auto years) {
   return bounded(ebb::implicit_root(slopes, ebb::solved, p, quoted, k, years));
 };

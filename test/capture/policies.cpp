@@ -1,4 +1,4 @@
-// test/capture/policies.cpp — SW-5: regions that declare several autocast policies: compiled autograd chooses one of them, as part of its key.
+// test/capture/policies.cpp — SW-5: compiled autograd chooses one of several autocast policies that a region declares, as part of its key.
 // SPDX-License-Identifier: BSL-1.0
 // covers: autograd/other_policy.hpp
 #include "../same_bits.hpp"

@@ -1,6 +1,7 @@
 // test/exec/zeros_around.cpp — loops that read places where their operands lie: the elements of places that were copied.
 // SPDX-License-Identifier: BSL-1.0
-// covers: plan/readers.hpp plan/view.hpp plan/fuse.hpp kernel/nest_step.hpp kernel/nest_loads.hpp kernel/nest_places.hpp kernel/part.hpp exec/block_nest.hpp
+// covers: plan/readers.hpp plan/view.hpp plan/fuse.hpp block_nest.hpp
+// covers: kernel/nest_step.hpp kernel/nest_loads.hpp kernel/nest_places.hpp kernel/part.hpp
 #include <ebb/ebb.hpp>
 #include <ebb/explain.hpp>
 

@@ -1,4 +1,4 @@
-// test/kernel/number_order.static.cpp — equations on numbers in the order in which their operands are known, the same functions side by side.
+// test/kernel/number_order.static.cpp — equations on numbers, in the order in which operands are known; the same functions side by side.
 // SPDX-License-Identifier: BSL-1.0
 #include <ebb/kernel/number_order.hpp>
 

@@ -1,4 +1,4 @@
-// test/kernel/small_product.cpp — a small product alone has the bits of contract, which test/kernel/contract.cpp compares with the definition.
+// test/kernel/small_product.cpp — a small product alone has the bits of contract, which contract.cpp compares with the definition.
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 #include "values.hpp"

@@ -1,4 +1,4 @@
-// bench/peers/steps/turns.hpp — runs the steps of a training: a fixed number, or as many as another program asks for, so that both take turns.
+// bench/peers/steps/turns.hpp — runs the steps of a training: a fixed number, or as many as another program asks for, in turns with it.
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
