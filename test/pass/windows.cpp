@@ -261,6 +261,26 @@ TEST_CASE("a value that a later loop reads is in memory: its slices are read the
   CHECK(c.computed == 3);
 }
 
+TEST_CASE("a slice of an array that is repeated along other axes is a slice of that array") {
+  const auto of_repeated = [](int repeated, bool columns) {
+    return after(test::build([&](test::builder& b) {
+      const auto x = b.in<double>({n, windows::columns});
+      windows w(b);
+      const auto sums = ebb::emit_on<ebb::op::sum>({repeated, repeated + 1}, -x);
+      const auto z = x * ebb::broadcast_to(sums, x.g->eq[x.id].shape, std::int64_t{1} << repeated);
+      if (columns) return b.returns(w.slice_columns(z, 0, -1, 1) - w.slice_columns(z, 0, -1, 0));
+      return b.returns(w.slice(z, -1, 1) - w.slice(z, -1, 0));
+    }));
+  };
+  for (const int repeated : {0, 1})
+    for (const bool columns : {false, true}) {
+      CAPTURE(repeated, columns);
+      const counts c = of_repeated(repeated, columns);
+      CHECK(c.computed == 0);
+      CHECK(c.moves == (columns == (repeated == 0) ? 4 : 2));  // those of x, and of the sums along their own axis
+    }
+}
+
 TEST_CASE("random programs of windows of matrices have the bits of scalar runs") {
   int less = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
@@ -286,7 +306,12 @@ TEST_CASE("random programs of windows of matrices have the bits of scalar runs")
         if (c.more != a.more || c.wider != a.wider) c = a;
         const int before = random.below(3), more = before + random.below(3);
         const int lower = a.more - more, higher = a.more + more, slimmer = a.wider - more, wider = a.wider + more;
-        switch (random.below(9)) {
+        const auto repeated = [&](int axis) {  // sums along this axis
+          return ebb::broadcast_to(ebb::emit_on<ebb::op::sum>({axis, axis + 1}, c.x), c.x.g->eq[c.x.id].shape, std::int64_t{1} << axis);
+        };
+        switch (random.below(11)) {
+          case 9: known.push_back({c.x * repeated(0), c.more, c.wider}); break;
+          case 10: known.push_back({c.x - repeated(1), c.more, c.wider}); break;
           case 0: known.push_back({a.x + c.x, a.more, a.wider}); break;
           case 1: known.push_back({a.x * c.x, a.more, a.wider}); break;
           case 2: known.push_back({a.x - 0.5 * c.x, a.more, a.wider}); break;

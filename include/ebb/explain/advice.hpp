@@ -113,11 +113,14 @@ class plan_advice {
     const int rank = g_.shape_of(k).rank, at[] = {packed_axis(g_.eq[k].attr[0], rank - 1), packed_axis(g_.eq[k].attr[0], rank - 2)};
     return at[0] == rank - 1 || at[1] == rank - 1;
   }
-  /// Whether a nest reads no other array.
+  /// Whether a nest reads no other array that has all axes of its space: to read one with fewer axes along others costs nothing.
   EBB_COLD bool reads_alone(const plan_step& s, int buffer) const {
     const nest& n = p_.nests[s.nest];
-    for (int i = 0; i < n.loads.count; ++i)
-      if (const nest_load& l = p_.loads[n.loads.first + i]; l.source == nest_load::from::array && l.buffer != buffer) return false;
+    const unsigned all = (1u << n.loops) - 1;
+    for (int i = 0; i < n.loads.count; ++i) {
+      const nest_load& l = p_.loads[n.loads.first + i];
+      if (l.source == nest_load::from::array && l.buffer != buffer && static_cast<unsigned>(l.along) == all) return false;
+    }
     return true;
   }
 

@@ -235,7 +235,7 @@ class windows_of_loops {
           if (const int o = r_.operand(x, j); r_.eq[o].shape != e.shape) return is_dear(o);
           else if (!count(o)) return false;
         return is_within();
-      case kind::broadcast: return repeats_along_window(x) || is_dear(x);
+      case kind::broadcast: return repeats_along_window(x) || (slices_operand(x) ? is_within() : is_dear(x));
       case kind::move:
         if (!is_window(r_, x)) return is_dear(x);
         if (r_.op(r_.operand(x, 0)).what == kind::literal) return true;  // loops make it
@@ -262,6 +262,18 @@ class windows_of_loops {
     const equation& e = r_.eq[x];
     return !e.op->names_places && (e.attr[0] >> window_.axis & 1) != 0;
   }
+  /// Whether the window of a broadcast is one of its operand, along the first axis: a slice there is no copy.
+  constexpr bool slices_operand(int x) const {
+    const equation& e = r_.eq[x];
+    const std::int64_t before = (std::int64_t{1} << window_.axis) - 1;
+    return !places_ && !e.op->names_places && (e.attr[0] & before) == before;
+  }
+  constexpr int slice_of_operand(int x) {
+    const int o = r_.operand(x, 0);
+    shape s = r_.shape_of(o);
+    s.e[0] = r_.shapes[shape_].e[window_.axis];
+    return r_.eq[x].op->kit->broadcast(r_, r_.op(o).kit->slice(r_, o, 0, window_.start, r_.intern(s)), shape_, r_.eq[x].attr[0]);
+  }
   /// The window of x, for a place with anything around it where `is_zero` does not hold.
   EBB_COLD constexpr int moved(int x) {
     if (state_of(x).moved >= 0) return state_of(x).moved;
@@ -280,6 +292,8 @@ class windows_of_loops {
       zero = e.attr[0] == 0;
     } else if (e.op->what == kind::broadcast && repeats_along_window(x)) {
       y = e.op->kit->broadcast(r_, r_.operand(x, 0), shape_, e.attr[0]);
+    } else if (e.op->what == kind::broadcast) {
+      y = slice_of_operand(x);
     } else {
       y = (places_ ? e.op->kit->place : e.op->kit->slice)(r_, x, window_.axis, window_.start, shape_);
       zero = true;
