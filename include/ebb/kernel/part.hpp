@@ -14,7 +14,7 @@
 namespace ebb::inline EBB_ABI::detail {
 
 template <class T>
-EBB_INLINE lanes<T> reversed(const lanes<T>& x) {
+EBB_INLINE lanes<T> in_reverse(const lanes<T>& x) {
   if constexpr (lanes<T>::parts == 1) return {{simd::reversed<T>(x.part[0])}};
   else return {{simd::reversed<T>(x.part[1]), simd::reversed<T>(x.part[0])}};
 }
@@ -37,7 +37,7 @@ EBB_INLINE lanes<T> load_between(const T* p, std::ptrdiff_t first, std::ptrdiff_
 }
 
 /// Bits from number `from` on.
-constexpr std::uint64_t bits_of(std::ptrdiff_t count, std::size_t from) { return ((std::uint64_t{1} << count) - 1) << from; }
+constexpr std::uint64_t run_of_bits(std::ptrdiff_t count, std::size_t from) { return ((std::uint64_t{1} << count) - 1) << from; }
 /// The elements whose bits are set, zeros in the other lanes.
 template <class T>
 EBB_INLINE lanes<T> load_bits(const T* p, std::uint64_t bits) {
@@ -53,7 +53,7 @@ template <class T>
 EBB_INLINE lanes<T> load_backwards(const T* p, int count, std::size_t from = 0) {
   if constexpr (full_width<T>) {
     const std::size_t end = lane_count - from;
-    return reversed(load_bits(p - (end - 1), bits_of(count, end - static_cast<std::size_t>(count))));
+    return in_reverse(load_bits(p - (end - 1), run_of_bits(count, end - static_cast<std::size_t>(count))));
   } else {
     T room[lane_count] = {};
     for (int i = 0; i < count; ++i) room[from + static_cast<std::size_t>(i)] = *(p - i);
@@ -64,7 +64,7 @@ EBB_INLINE lanes<T> load_backwards(const T* p, int count, std::size_t from = 0) 
 template <class T>
 EBB_INLINE lanes<T> load_backwards(const T* p) {
   if constexpr (!full_width<T>) return load_backwards(p, lane_count);
-  else return reversed(lanes<T>::load(p - (lane_count - 1)));
+  else return in_reverse(lanes<T>::load(p - (lane_count - 1)));
 }
 
 /// `count` elements, the next one `step` elements on, in the lanes from number `from` on.
@@ -102,7 +102,7 @@ EBB_INLINE lanes<T> load_every(const T* p, int count, std::size_t from = 0) {
   else {
     static_assert(Step * lane_count <= 64);
     const std::size_t first = from * Step;
-    const std::uint64_t bits = bits_of((count - 1) * Step + 1, first);
+    const std::uint64_t bits = run_of_bits((count - 1) * Step + 1, first);
     lanes<T> r;
     repeat<lanes<T>::parts>([&]<int Part>() EBB_LAMBDA {
       simd::vector<T> x[static_cast<std::size_t>(Step)];
@@ -302,7 +302,7 @@ struct middle_lanes {
   template <class T>
   EBB_INLINE lanes<T> load(const T* p) const {
     if (whole()) [[likely]] return lanes<T>::load(p);
-    if constexpr (full_width<T>) return load_bits(p - from, bits_of(count, from));
+    if constexpr (full_width<T>) return load_bits(p - from, run_of_bits(count, from));
     else return load_apart(p, 1, count, from);
   }
   template <class T>
@@ -326,7 +326,7 @@ struct middle_lanes {
     if constexpr (full_width<T>) {
       repeat<lanes<T>::parts>([&]<int Part>() EBB_LAMBDA {
         constexpr int before = Part * simd::count_of<T>;
-        simd::store_bits(p - from + before, x.part[Part], bits_of(count, from) >> before);
+        simd::store_bits(p - from + before, x.part[Part], run_of_bits(count, from) >> before);
       });
     } else shift_back(x, p);
   }
