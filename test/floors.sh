@@ -53,7 +53,7 @@ check() {
   for floor in "${!optional[@]}"; do grep -qE "\"$floor(\.hpp|/)" include/ebb/compiled.cpp || outside+=("include/ebb/$floor"); done
   grep -rnE '^ *(\[\[.*\]\] )?EBB_(ONCE|COLD)' "${outside[@]}" | rule 'compiled.cpp has to include a header with EBB_ONCE or EBB_COLD'
   grep -rnE --exclude-dir=data --exclude-dir=golden --exclude-dir=approved \
-    "([.;:]|^ *(//+|#))( +)(What|Who|Whoever|Whatever|That which) [a-z]|^(What|Who|Whoever|Whatever) [a-z]|^// .* — (what|who) |\\b(by now|of one's own)\\b" \
+    "([.;:]|^ *(//+|#))( +)(What|Who|Where|Whoever|Whatever|That which) [a-z]|^(What|Who|Where|Whoever|Whatever) [a-z]|^// .* — (what|who|where|how|which|in which|under which|why) |\\b(by now|of one's own)\\b" \
     include test bench examples .github CMakeLists.txt README.md CONTRIBUTING.md CHANGELOG.md | grep -v '^test/floors.sh:' |
     rule 'a sentence begins with its subject and says it plainly'
   find include -name '*.hpp' | xargs awk '

@@ -77,7 +77,7 @@ check_page() {
         compgen -G "$target" >/dev/null || compgen -G "include/$target" >/dev/null || compgen -G "include/ebb/$target" >/dev/null ||
           complain "there is no $target"
         checked=$((checked + 1))
-      done < <(grep -oE '`[^` ]+/[^` ]+\.(hpp|cpp|sh|md|txt|json)`' <<<"$line" | tr -d '`' | grep -v '[<>$]')
+      done < <(grep -oE '`[^` ]+/[^` ]+\.(hpp|cpp|sh|md|txt|json|py|cmake)`' <<<"$line" | tr -d '`' | grep -v '[<>$]')
     fi
   done <"$page"
   [ -z "$inside" ] || complain "a block of code does not end"
@@ -88,9 +88,15 @@ for page in README.md CONTRIBUTING.md examples/README.md examples/*/README.md be
   [ -e "$page" ] && check_page
 done
 for page in examples/*/main.cpp; do [ -e "${page%main.cpp}README.md" ] || complain "its page is missing"; done
+for page in examples/*/README.md; do grep -qF '**Change it:**' "$page" || complain "does not say how to change the program"; done
 page=examples/functions/README.md
 stages=$(sed -nE 's/.* names\[\] = \{(.*)\};/\1/p' include/ebb/pass/pipeline.hpp | tr -d '"')
 tr '\n' ' ' <$page | grep -qF "a stage on the way: $stages, or" || complain "does not name the stages $stages"
+page=include/ebb/README.md
+rows=$(sed -n '/^## Words$/,/^## Notes$/p' $page | sed -nE 's/^\| ([^|]*[^| ]) +\| .*/\1/p' | sed 's/, /\n/g')
+(($(wc -l <<<"$rows") > 50)) || complain 'has few words'
+twice=$(sort <<<"$rows" | uniq -d)
+[ -z "$twice" ] || complain "has several rows for: $twice"
 lines=$(wc -l <README.md)
 page=README.md
 ((lines <= 200)) || complain "$lines lines, 200 are allowed"
