@@ -6,7 +6,8 @@
 #   bash test/pages.sh <root>                       all except outputs
 #
 # Code after a line `<!-- file -->` must be in that file. A block that begins with `$ bash examples/run.sh <name> <arguments>` must be the
-# output of that program, where `...` matches any text. Links, their headings, and names of files in backticks must exist.
+# output of that program, where `...` matches any text. An error that a compiler prints must be in the line of the header that it names.
+# Links, their headings, and names of files in backticks must exist.
 set -uo pipefail
 cd "${1:-$(dirname "$0")/..}" || exit 1
 build=${2:-}
@@ -55,6 +56,11 @@ check_page() {
       of=
     elif [ -n "$inside" ]; then
       block+=$line$'\n'
+      if [[ $line =~ ^(ebb/[a-z_/]+\.hpp):([0-9]+):[0-9]+:\ error:.*(\[ebb\ E[0-9]+\].*)$ ]]; then  # a compiler's message: its sentence is in that line
+        content=$(sed -n "${BASH_REMATCH[2]}p" "include/${BASH_REMATCH[1]}" 2>&1)
+        [[ $content == *"${BASH_REMATCH[3]}"* ]] || complain "${BASH_REMATCH[1]}:${BASH_REMATCH[2]} has no ${BASH_REMATCH[3]}"
+        checked=$((checked + 1))
+      fi
     elif [[ $line =~ ^'<!-- '(.*)' -->'$ ]]; then
       of=${BASH_REMATCH[1]}
     elif [[ $line == *']('* || $line == *'`'*/*'`'* ]]; then  # most lines start no process
