@@ -90,7 +90,7 @@ check_page() {
 }
 
 checked=0
-for page in README.md CONTRIBUTING.md examples/README.md examples/*/README.md bench/README.md include/ebb/README.md include/ebb/op/README.md test/packages/README.md; do
+for page in README.md CONTRIBUTING.md examples/README.md examples/*/README.md bench/README.md include/ebb/README.md include/ebb/op/README.md test/packages/README.md .github/*.md test/data/golden/README.md; do
   [ -e "$page" ] && check_page
 done
 for page in examples/*/main.cpp; do [ -e "${page%main.cpp}README.md" ] || complain "its page is missing"; done
