@@ -121,7 +121,7 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
 
   const hook_program* traced() const override {
     if constexpr (is_merged)
-      if (count == 1 || stands_in_order()) return &as_graph;
+      if (count == 1 || is_in_order()) return &as_graph;
     return nullptr;
   }
 
@@ -151,7 +151,7 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
     else return program_on<sizeof...(V), traced_type<V>..., before, typename gradients_of<R...>::terms>();
   }(std::type_identity<bound_values<F>>{});
   /// Whether the gradients are the node's first ones.
-  bool stands_in_order() const {
+  bool is_in_order() const {
     for (std::size_t i = 0; i < count; ++i)
       if (at_[i] != (i < written ? i : i - written)) return false;
     return true;
