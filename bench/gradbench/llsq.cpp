@@ -1,14 +1,19 @@
 // bench/gradbench/llsq.cpp — llsq: half the sum of squared differences between a polynomial and the sign, and its gradient by the
 // coefficients.
 // SPDX-License-Identifier: BSL-1.0
+//
+// `shaped` takes 16 coefficients at a time: a product by the powers below t^16 makes a polynomial in t^16 of them.
 // only: simd
 #include "by_hand.hpp"
 // only: end
 #include "manual.hpp"
 #include "session.hpp"
 
-// only: natural
+// only: natural, shaped
 #include <ebb/functional.hpp>
+// only: end
+// only: shaped
+#include <ebb/shapes/window.hpp>
 // only: end
 
 namespace gradbench {
@@ -22,6 +27,22 @@ constexpr auto objective = [](auto x, auto t) {
 };
 constexpr auto value = ebb::compile(objective);
 constexpr auto gradient = ebb::grad(objective);
+// lines: end
+
+// lines: shaped
+constexpr auto shaped_objective = [](auto x, auto t) {
+  const auto t2 = t * t, t4 = t2 * t2, t8 = t4 * t4, t16 = t8 * t8;
+  const auto two = ebb::stack<0>(ebb::ones_like(t), t);
+  const auto four = ebb::concat<0>(two, two * t2);
+  const auto eight = ebb::concat<0>(four, four * t4);
+  const auto powers = ebb::concat<0>(eight, eight * t8);
+  const auto rows = ebb::matmul(ebb::unfold<0, 16, 16>(ebb::pad<0, 0, 15>(x, 0.0)), powers);
+  const auto horner = [](auto p, auto row, auto at) { return std::tuple(p * at + row, std::tuple<>()); };
+  const auto [p, none] = ebb::scan<ebb::reversed>(horner, ebb::zeros_like(t), rows, ebb::whole(t16));
+  return 0.5 * ebb::sum(ebb::square(ebb::sign(t) - p));
+};
+constexpr auto shaped_value = ebb::compile(shaped_objective);
+constexpr auto shaped_gradient = ebb::grad(shaped_objective);
 // lines: end
 
 void fill_with_places(vector& t) {
@@ -124,6 +145,7 @@ void size_of(session& s, std::size_t m, std::size_t n) {
   const std::vector<candidate> all = {
       {"manual", [&] { y = manual(x.data(), m, n); }, [&] { manual_gradient(x.data(), dx.data(), m, n); }},
       {"natural", [&] { value(ebb::into(y), in, places()); }, [&] { gradient(ebb::into(out), in, places()); }},
+      {"shaped", [&] { shaped_value(ebb::into(y), in, places()); }, [&] { shaped_gradient(ebb::into(out), in, places()); }},
       {"simd", [&] { y = simd(x.data(), m, places().data(), n); },
        [&] { simd_gradient(x.data(), dx.data(), sums.data(), m, places().data(), n); }},
   };

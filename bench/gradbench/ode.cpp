@@ -1,13 +1,16 @@
 // bench/gradbench/ode.cpp — ode: y_i' = x_i y_(i-1), y_0' = x_0, from 0 to t = 2 by Runge-Kutta of order 4, and the gradient of the last
 // element.
 // SPDX-License-Identifier: BSL-1.0
+//
+// `shaped` uses that the rate is linear in y: a step is a polynomial of four terms in the rate, whose products of neighbours in x are the
+// same in each step.
 // only: simd, stepwise
 #include "by_hand.hpp"
 // only: end
 #include "manual.hpp"
 #include "session.hpp"
 
-// only: natural
+// only: natural, shaped
 #include <ebb/functional.hpp>
 // only: end
 
@@ -23,6 +26,21 @@ constexpr auto step = [](auto y, auto h, auto x) {
 constexpr auto solve = [](auto x, auto h) { return std::get<0>(ebb::scan(step, ebb::zeros_like(x), h, ebb::whole(x))); };
 constexpr auto solution = ebb::compile(solve);
 constexpr auto gradient = ebb::grad([](auto x, auto h) { return ebb::select<0, -1>(solve(x, h)); });
+// lines: end
+
+// lines: shaped
+constexpr auto linear_step = [](auto y, auto h, auto c1, auto c2, auto c3, auto c4) {
+  const auto w = ebb::pad<0, 4, 0>(y, 1.0);  // numbers before the first stay 1
+  const auto z1 = ebb::slice<0, 3, -1>(w), z2 = ebb::slice<0, 2, -2>(w), z3 = ebb::slice<0, 1, -3>(w), z4 = ebb::slice<0, 0, -4>(w);
+  return std::tuple(y + h * (c1 * z1 + h / 2 * (c2 * z2 + h / 3 * (c3 * z3 + h / 4 * (c4 * z4)))), std::tuple<>());
+};
+constexpr auto shaped_solve = [](auto x, auto h) {
+  const auto w = ebb::pad<0, 3, 0>(x, 0.0);
+  const auto c2 = x * ebb::slice<0, 2, -1>(w), c3 = c2 * ebb::slice<0, 1, -2>(w), c4 = c3 * ebb::slice<0, 0, -3>(w);
+  return std::get<0>(ebb::scan(linear_step, ebb::zeros_like(x), h, ebb::whole(x), ebb::whole(c2), ebb::whole(c3), ebb::whole(c4)));
+};
+constexpr auto shaped_solution = ebb::compile(shaped_solve);
+constexpr auto shaped_gradient = ebb::grad([](auto x, auto h) { return ebb::select<0, -1>(shaped_solve(x, h)); });
 // lines: end
 
 GRADBENCH_MANUAL_BEGIN
@@ -249,6 +267,7 @@ void size_of(session& s, std::size_t n, std::size_t steps) {
   const std::vector<candidate> all = {
       {"manual", [&] { manual(x.data(), n, steps, memory); }, [&] { manual_gradient(x.data(), dx.data(), n, steps, memory, other, sum); }},
       {"natural", [&] { solution(ebb::into(y_out), in, lengths); }, [&] { gradient(ebb::into(dx_out), in, lengths); }},
+      {"shaped", [&] { shaped_solution(ebb::into(y_out), in, lengths); }, [&] { shaped_gradient(ebb::into(dx_out), in, lengths); }},
       {"stepwise", [&] { simd<1>(x.data(), y.data(), n, steps, lanes_of_memory); },
        [&] { simd_gradient<1>(x.data(), dx.data(), n, steps, lanes_of_memory); }},
       {"simd", [&] { simd<4>(x.data(), y.data(), n, steps, lanes_of_memory); },
