@@ -37,8 +37,9 @@ struct nest_loads : nest_places<P, Number> {
       const T* const row = reinterpret_cast<const T*>(p.in[I]);
       if constexpr (requires { part.place; }) to = flat::repeated(row, part.place);
       else to = flat::repeated(row, flat::place_of(j));
-    } else if constexpr (flat::template is_spread<I>) to = flat::spread(reinterpret_cast<const T*>(p.in[I]), j, detail::elements_of(part));
-    else if constexpr (e.source == nest_load::from::index) {
+    } else if constexpr (flat::template is_spread<I>) {
+      to = flat::spread(reinterpret_cast<const T*>(p.in[I]), j, detail::count_in_step(part));
+    } else if constexpr (e.source == nest_load::from::index) {
       if constexpr (e.along >> inner & 1) {
         // A double holds each index that memory has room for, a float those of short rows; counting in integers of eight bytes may need
         // conversions one by one.

@@ -349,7 +349,7 @@ struct middle_lanes {
 };
 
 /// The number of elements of a step.
-EBB_INLINE int elements_of(auto part) {
+EBB_INLINE int count_in_step(auto part) {
   if constexpr (requires { part.count; }) return part.count;
   else return part.whole() ? lane_count : 1;
 }
