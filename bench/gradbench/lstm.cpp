@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // All weights are diagonal matrices, as in GradBench. `manual` carries the derivative of the state forward, as GradBench's derivative by
-// hand does: the Jacobian of a step times the Jacobian of the state. `reverse` goes back through the steps, in plain C++, too.
+// hand does: the Jacobian of a step times the Jacobian of the state. `reverse` goes back through the steps, in plain C++, too. `shaped`
+// runs one layer through all letters before the next: gates that depend on its input only, and what follows the last layer, are computed
+// for all letters at once.
 // only: simd
 #include "by_hand.hpp"
 // only: end
 #include "manual.hpp"
 #include "session.hpp"
 
-// only: natural
+// only: natural, shaped
 #include <ebb/functional.hpp>
 // only: end
 
@@ -20,7 +22,7 @@ namespace {
 
 constexpr std::size_t bits = 14;  // of a letter
 
-// lines: natural
+// lines: natural, shaped
 template <template <class, std::size_t...> class Array>
 struct gates {
   using row = Array<double, bits>;
@@ -41,6 +43,9 @@ struct state {
   using row = Array<double, bits>;
   BOOST_HANA_DEFINE_STRUCT(state, (row, hidden), (row, cell));
 };
+// lines: end
+
+// lines: natural
 constexpr auto next_state = [](auto s, auto x, auto p) {
   const auto forget = ebb::sigmoid(x * p.weight.forget + p.bias.forget), in = ebb::sigmoid(s.hidden * p.weight.in + p.bias.in);
   const auto out = ebb::sigmoid(x * p.weight.out + p.bias.out), change = ebb::tanh(s.hidden * p.weight.change + p.bias.change);
@@ -64,6 +69,28 @@ constexpr auto loss = [](auto layers, auto more, auto states, auto text) {
 };
 constexpr auto value = ebb::compile(loss);
 constexpr auto gradient = ebb::grad<0, 1>(loss);
+// lines: end
+
+// lines: shaped
+constexpr auto cell_step = [](auto s, auto forget, auto out, auto weight, auto bias) {
+  const auto in = ebb::sigmoid(s.hidden * weight.in + bias.in), change = ebb::tanh(s.hidden * weight.change + bias.change);
+  s.cell = s.cell * forget + in * change;
+  s.hidden = out * ebb::tanh(s.cell);
+  return std::tuple(s, s.hidden);
+};
+constexpr auto shaped_loss = [](auto layers, auto more, auto states, auto text) {
+  auto x = ebb::slice<0, 0, -1>(text) * more.in;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto w = layers[i].weight, b = layers[i].bias;
+    const auto forget = ebb::sigmoid(x * w.forget + b.forget), out = ebb::sigmoid(x * w.out + b.out);
+    x = std::get<1>(ebb::scan(cell_step, states[i], forget, out, ebb::whole(w), ebb::whole(b)));
+  }
+  const auto y = x * more.out + more.bias;
+  const auto sums = ebb::unsqueeze<1>(ebb::sum<1>(ebb::exp(y)));
+  return -ebb::mean(ebb::sum<1>(ebb::slice<0, 1>(text) * (y - ebb::log(2 + sums)))) / bits;
+};
+constexpr auto shaped_value = ebb::compile(shaped_loss);
+constexpr auto shaped_gradient = ebb::grad<0, 1>(shaped_loss);
 // lines: end
 
 template <class T>
@@ -333,7 +360,7 @@ template <bool Derivatives>
 }
 // lines: end
 
-// only: natural
+// only: natural, shaped
 /// Copies between flat numbers and structs of arrays.
 template <class... S>
 void to_structs(const vector& from, S&... to) {
@@ -355,7 +382,7 @@ void size_of(session& s, std::size_t c) {
   }
   const problem<long double> exact{Layers, c, bits, {in.main.begin(), in.main.end()}, {in.extra.begin(), in.extra.end()},
                                    {in.state.begin(), in.state.end()}, {in.text.begin(), in.text.end()}};
-  // only: natural
+  // only: natural, shaped
   std::array<layer<ebb::tensor>, Layers> layers, d_layers;
   extra<ebb::tensor> more, d_more;
   std::array<state<ebb::tensor>, Layers> states;
@@ -372,6 +399,8 @@ void size_of(session& s, std::size_t c) {
       {"reverse", [&] { y = manual(in); }, [&] { reverse(in, d.data(), d.data() + n, kept); }},
       {"natural", [&] { value(ebb::into(y), layers, more, states, text); },
        [&] { gradient(ebb::into(d_layers, d_more), layers, more, states, text); }},
+      {"shaped", [&] { shaped_value(ebb::into(y), layers, more, states, text); },
+       [&] { shaped_gradient(ebb::into(d_layers, d_more), layers, more, states, text); }},
       {"simd", [&] { y = simd<false>(in, nullptr, nullptr, kept); }, [&] { simd<true>(in, d.data(), d.data() + n, kept); }},
   };
   std::vector<long double> want(all_of_them), memory;
@@ -396,8 +425,8 @@ void size_of(session& s, std::size_t c) {
     d.assign(all_of_them, 9);
     e.primal();
     e.derivative();
-    // only: natural
-    if (e.name == std::string("natural")) {
+    // only: natural, shaped
+    if (e.name == std::string("natural") || e.name == std::string("shaped")) {
       d.clear();
       ebb::each_leaf([&](const auto& a) { for (std::size_t u = 0; u < bits; ++u) d.push_back(a(u)); }, std::tie(d_layers, d_more));
     }
