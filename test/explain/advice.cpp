@@ -75,6 +75,11 @@ TEST_CASE("a transposed array: for a reduction, for a product") {
   CHECK(advice_in(ebb::explain<advised_matrix>([](auto x) { return ebb::sum<1>(ebb::exp(ebb::transpose(x))); })) ==
         advice_list{"permute: reduce along the other axis instead of transposing: this saves 8*n*m bytes"});
   CHECK(advice_in(ebb::explain<advised_matrix>([](auto x) { return ebb::sum<0>(ebb::exp(x)); })).empty());
+  using numbers = ebb::tensor<float, ebb::dyn>;
+  CHECK(advice_in(ebb::explain<advised_matrix, numbers>([](auto x, auto w) { return ebb::sum<1>(ebb::transpose(x) * w); })).size() == 1);
+  CHECK(advice_in(ebb::explain<advised_matrix, advised_matrix>([](auto x, auto w) {
+          return ebb::sum<1>(ebb::transpose(x) * w);  // w would be transposed instead
+        })).empty());
   CHECK(advice_in(ebb::explain<advised_cube, advised_cube>([](auto x, auto y) { return ebb::matmul(ebb::transpose<2, 1, 0>(x), y); })) ==
         advice_list{
             "permute: a product reads an array where it lies if its last axis is one of the last two of the operand: keep it there, this "
