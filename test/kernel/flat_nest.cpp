@@ -6,6 +6,7 @@
 
 #include "../catch.hpp"
 #include "../same_bits.hpp"
+#include "filled.hpp"
 
 #include <cstdint>
 #include <cstring>
@@ -14,18 +15,7 @@
 
 namespace {
 
-using ebb::dyn;
-
-template <class T>
-T number(std::size_t i) {
-  const int x = static_cast<int>(i * 7919 % 1009) - 500;
-  if constexpr (std::is_integral_v<T>) return static_cast<T>(x);
-  else return ebb::as_element<T>(x == 13 ? -0.0 : x / 7.0);
-}
-template <class A>
-A filled(std::size_t first, auto... extents) {
-  return A::generate([=](std::size_t i) { return number<typename A::value_type>(first + i); }, extents...);
-}
+using ebb::dyn, test::filled;
 
 // Each returns [n, E] or a number. The second operand has E elements, the third one n.
 constexpr auto shifted = [](auto x, auto c, auto) { return x - c; };

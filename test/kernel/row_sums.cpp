@@ -5,6 +5,7 @@
 
 #include "../catch.hpp"
 #include "../same_bits.hpp"
+#include "filled.hpp"
 
 #include <cstdint>
 #include <limits>
@@ -12,18 +13,7 @@
 
 namespace {
 
-using ebb::dyn;
-
-template <class T>
-T number(std::size_t i) {
-  const int x = static_cast<int>(i * 7919 % 1009) - 500;
-  if constexpr (std::is_integral_v<T>) return static_cast<T>(x);
-  else return static_cast<T>(x == 13 ? -0.0 : x / 7.0);
-}
-template <class A>
-A filled(std::size_t first, auto... extents) {
-  return A::generate([=](std::size_t i) { return number<typename A::value_type>(first + i); }, extents...);
-}
+using ebb::dyn, test::filled;
 
 constexpr auto sum = [](auto x) { return ebb::sum<0>(x); };
 constexpr auto several = [](auto x, auto c) {

@@ -14,6 +14,8 @@
 //              reads the operand. On a Zen 4 limits from 8 to 16 took the same time, and 24 more in the cache. Operations are
 //              sums, products, selections and the like. A value that is in memory anyway counts as an array: so a long chain is cut
 //              where that is less work. A mask is no array: loops make it.
+// A slice of a broadcast along a repeated axis is a broadcast of the same operand. Along another axis it is a broadcast of a slice of the
+// operand, if that is the operand's first axis: such a slice is no copy.
 // A place has +0 around its operand. Some operations give +0 there, as the product of two places does; some readers select other elements
 // there, as `pad` with a value does. Else the loop selects the zeros.
 // Bits stay the same: each element is computed by the same operations from the same elements.
