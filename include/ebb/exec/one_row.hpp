@@ -36,7 +36,7 @@ struct one_row : P {
 
 /// Whether P runs on blocks of rows, and is so small that the second program pays: it has few steps, on few elements of a row.
 template <class P>
-inline constexpr bool has_one_row = [] {
+consteval bool one_row_pays() {
   constexpr int most_steps = 8, most_computes = 48, most_elements = 64;  // as for one step, and an 8 x 8 matrix
   constexpr const auto& plan = P::plan;
   if (plan.row_symbol >= 0 || P::depth > 0 || plan.size.steps > most_steps || plan.size.computes > most_computes) return false;
@@ -55,6 +55,9 @@ inline constexpr bool has_one_row = [] {
     if (elements > most_elements) return false;
   }
   return true;
-}();
+}
+
+template <class P>
+inline constexpr bool has_one_row = one_row_pays<P>();
 
 }  // namespace ebb::inline EBB_ABI::detail
