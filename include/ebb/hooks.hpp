@@ -5,6 +5,7 @@
 #pragma once
 
 #include "hooks/hook_function.hpp"
+#include "hooks/hook_program.hpp"
 #include "hooks/traced_hook.hpp"
 #include "hooks/rule.hpp"
 #include "hooks/update.hpp"

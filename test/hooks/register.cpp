@@ -1,6 +1,6 @@
 // test/hooks/register.cpp — every kind of hook against PyTorch's eager engine, the order of hooks, and hooks on several gradients.
 // SPDX-License-Identifier: BSL-1.0
-// covers: register.hpp hook_function.hpp multi_grad.hpp autograd/hook_list.hpp
+// covers: register.hpp hook_function.hpp hook_program.hpp multi_grad.hpp autograd/hook_list.hpp
 //
 // data/golden/hooks.txt was recorded with PyTorch 2.13.0. Results have the same bits, except those after a sine, cosine or exponential: one
 // unit in the last place of the largest element.

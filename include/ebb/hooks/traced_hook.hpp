@@ -3,6 +3,7 @@
 #pragma once
 
 #include "hook_function.hpp"
+#include "hook_program.hpp"
 
 #include "../autograd/region.hpp"
 
@@ -130,16 +131,13 @@ class traced_hook<F, gradients_of<W...>, gradients_of<R...>> final : public boun
   // Several gradients may differ in length, so they are several loops: a link for each.
   template <int Values, class... Argument>
   static constexpr auto links = []<int... I>(std::integer_sequence<int, I...>) {
-    return std::array{as_chainable<executable<typename compile_spec<result_of_function<function_in<F>, I>>::template program<Argument...>>,
-                                   Values + I>()...};
+    return std::array{link_of_hook<result_of_function<function_in<F>, I>, Values + I, Argument...>()...};
   }(std::make_integer_sequence<int, static_cast<int>(written)>{});
   template <int Values, class... Argument>
   static constexpr hook_program program_on() {
-    using G = typename compile_spec<function_in<F>>::template program<Argument...>;
-    hook_program p{G::g.view(), Values};
-    if constexpr (written == 1) p.chain = as_chainable<executable<G>, Values>();
+    hook_program p = program_of_hook<function_in<F>, Argument...>(Values, 0);
+    if constexpr (written == 1) p.chain = link_of_hook<function_in<F>, Values, Argument...>();
     else p.several = links<Values, Argument...>.data();
-    p.depends_on_context = ebb::traced<function_in<F>, Argument...>::g.casts.asked.ever_differs();
     p.written = static_cast<int>(written);
     p.read = static_cast<int>(count - written);
     return p;
@@ -329,11 +327,14 @@ class traced_leaf_hook final : public bound_hook<F> {
   static constexpr hook_program as_graph = []<class... V>(std::type_identity<std::tuple<V...>>) -> hook_program {
     if constexpr (!is_merged) return {};
     else {
-      using P = typename compile_spec<part<written>>::template program<traced_type<V>..., array, slope>;
       constexpr int values = sizeof...(V);
-      constexpr bool depends_on_context = ebb::traced<part<written>, traced_type<V>..., array, slope>::g.casts.asked.ever_differs();
-      return {P::g.view(), values, 0, as_chainable<executable<P>, values + 1>(), values, 0, writes_value, writes_gradient, clears,
-              depends_on_context};
+      hook_program p = program_of_hook<part<written>, traced_type<V>..., array, slope>(values, 0);
+      p.chain = link_of_hook<part<written>, values + 1, traced_type<V>..., array, slope>();
+      p.parameter = values;
+      p.writes_value = writes_value;
+      p.writes_gradient = writes_gradient;
+      p.clears = clears;
+      return p;
     }
   }(std::type_identity<bound_values<F>>{});
 

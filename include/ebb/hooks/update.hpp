@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "hook_program.hpp"
 #include "rule.hpp"
 
 #include "../autograd/hook_list.hpp"
@@ -97,9 +98,13 @@ struct leaf_update<Rule, T, extents<E...>> {
       -> std::tuple<term<T, E...>, term<G, E...>, indexed<state_array, S>..., indexed<term<number>, V>...>;
   template <class Update, class G>
   static constexpr hook_program as_graph = []<class... X>(std::type_identity<std::tuple<X...>>) {
-    using P = typename compile_spec<traced_update<Update, T>>::template program<X...>;
-    return hook_program{P::g.view(), static_cast<int>(values_of_rule<Rule>), 2 + Update::states, as_chainable<executable<P>, 1>(), 0,
-                        Update::states, true, false, true, ebb::traced<traced_update<Update, T>, X...>::g.casts.asked.ever_differs()};
+    using update = traced_update<Update, T>;
+    hook_program p = program_of_hook<update, X...>(static_cast<int>(values_of_rule<Rule>), 2 + Update::states);
+    p.chain = link_of_hook<update, 1, X...>();
+    p.parameter = 0;
+    p.states = Update::states;
+    p.writes_value = p.clears = true;
+    return p;
   }(std::type_identity<decltype(terms<G>(std::make_index_sequence<Update::states>{}, std::make_index_sequence<values_of_rule<Rule>>{}))>{});
 
   static std::vector<storage> zeros(std::size_t bytes, int count) {
