@@ -111,6 +111,23 @@ TEST_CASE("with arguments extents are numbers") {
         std::string::npos);
 }
 
+TEST_CASE("lanes run across the ends of short rows that follow each other in memory, and nothing else is advised there") {
+  const auto runs_across = [](const ebb::explanation& e, std::size_t step) {
+    const std::string& text = e.steps()[step].text;
+    CHECK(text.find("empty") == std::string::npos);
+    CHECK(text.find("advice") == std::string::npos);
+    return text.find("lanes run along 3*n elements, across the ends of short rows\n") != std::string::npos;
+  };
+  using point = ebb::tensor<float, 3>;
+  CHECK(runs_across(ebb::explain<explained_points, point>([](auto x, auto c) { return x - c; }), 0));
+  CHECK(runs_across(ebb::explain<explained_points, point>([](auto x, auto c) { return ebb::sum(ebb::square(x - c)); }), 0));
+  const ebb::explanation by_columns = ebb::explain<explained_points>([](auto x) { return ebb::sum<0>(x); });
+  CHECK(by_columns.steps()[0].text.find("lanes run along 3 elements") != std::string::npos);
+  using wide = ebb::tensor<float, ebb::dyn, ebb::lane_count - 1>;  // permuting numbers of rows does not pay here
+  const ebb::explanation scaled = ebb::explain<wide>([](auto x) { return x * ebb::unsqueeze<1>(ebb::sum<1>(x)); });
+  CHECK(scaled.text().find(", so 1 of " + std::to_string(ebb::lane_count) + " are empty") != std::string::npos);
+}
+
 TEST_CASE("points of four numbers are turned, those of three are read where they lie, and one loop runs along all") {
   constexpr auto f = [](auto p, auto q) { return ebb::map([](auto a, auto b) { return ebb::sum(ebb::square(a - b)) * a[0]; }, p, q); };
   using wide_points = ebb::tensor<float, ebb::dyn, 4>;

@@ -83,6 +83,49 @@ TEST_CASE("rolls by numbers of a call, swapped and dropped axes, map, the tape")
   }
 }
 
+TEST_CASE("a roll of elements computes no index for each of them, a roll of long rows one for each row") {
+  constexpr auto turned = [](auto x) { return ebb::roll<0>(x, 1); };
+  const auto count = [](const ebb::graph& g, std::string_view name, int rank) {
+    int r = 0;
+    for (int k = 0; k < g.size(); ++k) r += g.op(k).name == name && g.shape_of(k).rank == rank;
+    return r;
+  };
+  const ebb::graph elements = ebb::trace_of<decltype(turned), ebb::tensor<double, dyn>>::make();
+  const ebb::graph short_rows = ebb::trace_of<decltype(turned), ebb::tensor<double, dyn, 4, 4>>::make();
+  const ebb::graph long_rows = ebb::trace_of<decltype(turned), ebb::tensor<double, dyn, dyn>>::make();
+  for (const ebb::graph* g : {&elements, &short_rows, &long_rows}) CHECK(count(*g, "remainder", 0) == 1);
+  CHECK((count(elements, "box", 1) == 1 && count(elements, "gather", 1) == 0));
+  CHECK((count(short_rows, "box", 3) == 1 && count(short_rows, "gather", 3) == 0));
+  CHECK((count(long_rows, "gather", 2) == 1 && count(long_rows, "remainder", 1) == 0));
+}
+
+TEST_CASE("rolls of dyn extents are those of plain loops, with their gradients") {
+  constexpr auto f = [](auto x, auto k) { return ebb::roll<0>(x, k) * x + ebb::roll<0>(x, -3); };
+  constexpr auto slope = ebb::grad([](auto x, auto k) { return ebb::sum(ebb::roll<0>(x * x, k) * x); });
+  for (const int n : {1, 2, 3, 17, 100})
+    for (const int k : {0, 1, -1, 16, -250}) {
+      CAPTURE(n, k);
+      const auto at = [n](int i) { return static_cast<std::size_t>((i % n + n) % n); };
+      const ebb::tensor<std::int64_t> steps(k);
+      const auto check = [&](const auto& x, std::size_t columns) {
+        const auto y = ebb::compile(f)(x, steps);
+        const auto d = slope(x, steps);
+        int differing = 0;
+        for (int i = 0; i < n; ++i)
+          for (std::size_t j = 0; j < columns; ++j) {
+            const auto v = [&](int row) { return x.data()[at(row) * columns + j]; };
+            differing += y.data()[at(i) * columns + j] != v(i - k) * v(i) + v(i + 3);
+            differing += d.data()[at(i) * columns + j] != Approx(v(i - k) * v(i - k) + 2 * v(i) * v(i + k)).margin(1e-14);
+          }
+        CHECK(differing == 0);
+      };
+      const auto rows = static_cast<std::size_t>(n);
+      check(test::random_array<ebb::tensor<double, dyn>>(2, rows), 1);
+      check(test::random_array<ebb::tensor<double, dyn, 3>>(3, rows), 3);
+      check(test::random_array<ebb::tensor<double, dyn, dyn>>(4, rows, 20), 20);
+    }
+}
+
 TEST_CASE("several axes are rolled and padded in one call, and negative widths take elements away") {
   const ebb::tensor<double, 2, 3> x{{1, 2, 3}, {4, 5, 6}};
   CHECK(ebb::all_equal(ebb::roll<0, 1>(x, 1, -1), ebb::tensor<double, 2, 3>{{5, 6, 4}, {2, 3, 1}}));

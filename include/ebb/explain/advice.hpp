@@ -132,7 +132,7 @@ class plan_advice {
     for (int k = 0; k < g_.size(); ++k)
       if (p_.group_of[k] == step)
         if (std::string text = of_extremum(k); !text.empty()) return text;
-    if (n.loops < 2 || !plan_words::is_short(words_.length_of_row(n))) return "";
+    if (n.loops < 2 || !plan_words::is_short(words_.length_of_row(n)) || words_.runs_across_rows(n)) return "";
     const shape& over = g_.shapes[n.shape];
     if (const std::string names = static_extents(over, n.axis[n.loops - 1]); !names.empty())
       return "give " + names + " a static extent: then lanes run along another axis";

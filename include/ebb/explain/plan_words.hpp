@@ -14,7 +14,7 @@
 
 #include "../graph/box.hpp"
 #include "../graph/loop.hpp"
-#include "../kernel/batch.hpp"
+#include "../kernel/flat_nest.hpp"
 #include "../op/move.hpp"
 #include "../plan/print.hpp"
 
@@ -205,7 +205,9 @@ class plan_words {
     const formula row = length_of_row(n);
     if (row == formula(1)) return "";
     std::string s = "  lanes run along " + row.text() + " elements";
-    if (is_short(row)) {
+    if (runs_across_rows(n)) {
+      s = "  lanes run along " + (length_of(n, n.loops - 2) * row).text() + " elements, across the ends of short rows";
+    } else if (is_short(row)) {
       const int empty = static_cast<int>(lane_count) - static_cast<int>(row.number());
       s += ", so " + std::to_string(empty) + " of " + std::to_string(lane_count) + " are empty";
     }
@@ -215,16 +217,31 @@ class plan_words {
 
  public:
   /// The elements of the innermost loop.
-  EBB_COLD formula length_of_row(const nest& n) const {
-    formula r(1);
-    for (int a = n.axis[n.loops - 1]; a < g_.shapes[n.shape].rank; ++a) r = r * extents_.of(g_.shapes[n.shape].e[a]);
-    return r;
+  EBB_COLD formula length_of_row(const nest& n) const { return length_of(n, n.loops - 1); }
+  /// Whether lanes run across the ends of rows, see [note: short rows in one piece].
+  EBB_COLD bool runs_across_rows(const nest& n) const {
+    return n.loops > 1 && !n.banded && short_rows{n, static_length_of(n, n.loops - 2), static_length_of(n, n.loops - 1)}.are_one(p_);
   }
   EBB_COLD static bool is_short(const formula& row) {
     return row.is_number() && row.number() > 1 && row.number() < static_cast<double>(lane_count);
   }
 
  private:
+  /// The indices of a loop.
+  EBB_COLD formula length_of(const nest& n, int loop) const {
+    formula r(1);
+    for (int a = n.axis[loop]; a < n.axis[loop + 1]; ++a) r = r * extents_.of(g_.shapes[n.shape].e[a]);
+    return r;
+  }
+  /// The same if it is static, else -1.
+  EBB_COLD std::ptrdiff_t static_length_of(const nest& n, int loop) const {
+    std::ptrdiff_t r = 1;
+    for (int a = n.axis[loop]; a < n.axis[loop + 1]; ++a) {
+      if (g_.shapes[n.shape].e[a] < 0) return -1;
+      r *= g_.shapes[n.shape].e[a];
+    }
+    return r;
+  }
   /// `parts of argument 0`; `argument 0 in another order` and `argument 0 repeated` if it has all elements; `argument 0 with zeros around`.
   EBB_COLD std::string name_of_part(int b) const {
     const int owner = owner_of(p_.buffers, b), view = p_.buffers[b].view;

@@ -20,6 +20,50 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
+/// A nest by the extents of its last two loops, -1 where a call decides.
+struct short_rows {
+  nest n;
+  std::ptrdiff_t rows, row;
+
+  static constexpr std::ptrdiff_t most = 32, least_in_piece = 128;
+  static constexpr std::ptrdiff_t least_rows = 4;  // that a step has if it permutes: a row by itself takes 2 to 3 cycles
+
+  static constexpr bool is_read(const nest_load& e) {
+    return e.source == nest_load::from::array || e.source == nest_load::from::index;
+  }
+  constexpr bool varies_in_row(const nest_load& e) const { return e.along >> (n.loops - 1) & 1; }
+  constexpr bool varies_by_row(const nest_load& e) const { return e.along >> (n.loops - 2) & 1; }
+  /// Whether a load is the same in each row, but not in each element.
+  constexpr bool repeats(const nest_load& e) const { return is_read(e) && varies_in_row(e) && !varies_by_row(e); }
+  constexpr bool has_each_row(const nest_load& e) const { return is_read(e) && varies_by_row(e) && !varies_in_row(e); }
+  constexpr bool fits(const nest_load& e) const {
+    if (e.source == nest_load::from::literal) return e.reciprocal.number < 0;
+    if (e.source == nest_load::from::placed || e.view >= 0 || e.reciprocal.number >= 0) return false;
+    if (e.source == nest_load::from::index) return !has_each_row(e) && size_of(e.to.type) >= 4;
+    return !has_each_row(e) || (size_of(e.to.type) >= 4 && target_has::permutations);
+  }
+  /// Whether the two loops are one. The nest has both.
+  constexpr bool are_one(const auto& plan) const {
+    if (row < 2 || row > most) return false;
+    bool joins = false;
+    for (int i = 0; i < n.reduces.count; ++i) {
+      const nest_reduce& e = plan.reduces.data()[n.reduces.first + i];
+      if (!e.run || e.first != n.loops - 2) return false;
+      joins = true;
+    }
+    if (!joins && row % lane_count == 0) return false;
+    // The tables are made for each index of the loops around.
+    if (n.loops > 2 && rows >= 0 && rows * row < least_in_piece) return false;
+    for (int i = 0; i < n.loads.count; ++i) {
+      const nest_load& e = plan.loads.data()[n.loads.first + i];
+      if (!fits(e) || (has_each_row(e) && !joins && row * least_rows > lane_count)) return false;
+    }
+    for (int i = 0; i < n.stores.count; ++i)
+      if (plan.stores.data()[n.stores.first + i].view >= 0) return false;
+    return true;
+  }
+};
+
 /// For each lane of a register whose first lane has element p of a row: its place in its row, and the number of rows before that row.
 template <std::ptrdiff_t Row, class Index>
 struct lane_places {
@@ -49,46 +93,13 @@ class flat_nest {
   using places = nest_places<P, Number>;
   static constexpr nest n = places::n;
   static constexpr int inner = places::inner, rows = inner > 0 ? inner - 1 : 0;
-  static constexpr std::ptrdiff_t most = 32, least_in_piece = 128;
-  static constexpr std::ptrdiff_t least_rows = 4;  // that a step has if it permutes: a row by itself takes 2 to 3 cycles
-
-  static constexpr bool varies(const nest_load& e, int loop) { return e.along >> loop & 1; }
-  static constexpr bool is_read(const nest_load& e) {
-    return e.source == nest_load::from::array || e.source == nest_load::from::index;
-  }
-  /// Whether a load is the same in each row, but not in each element.
-  static constexpr bool repeats(const nest_load& e) { return is_read(e) && varies(e, inner) && !varies(e, rows); }
-  static constexpr bool has_each_row(const nest_load& e) { return is_read(e) && varies(e, rows) && !varies(e, inner); }
-  static constexpr bool fits(const nest_load& e) {
-    if (e.source == nest_load::from::literal) return e.reciprocal.number < 0;
-    if (e.source == nest_load::from::placed || e.view >= 0 || e.reciprocal.number >= 0) return false;
-    if (e.source == nest_load::from::index) return !has_each_row(e) && size_of(e.to.type) >= 4;
-    return !has_each_row(e) || (size_of(e.to.type) >= 4 && target_has::permutations);
-  }
 
  public:
   /// The elements of a row.
   static constexpr std::ptrdiff_t row = places::template known_extent<inner>;
+  static constexpr detail::short_rows form{n, places::template known_extent<rows>, row};
   /// Whether the last two loops are one.
-  static constexpr bool is = [] {
-    if (inner == 0 || row < 2 || row > most) return false;
-    bool joins = false;
-    for (int i = 0; i < n.reduces.count; ++i) {
-      const nest_reduce& e = P::plan.reduces[static_cast<std::size_t>(n.reduces.first + i)];
-      if (!e.run || e.first != rows) return false;
-      joins = true;
-    }
-    if (!joins && row % lane_count == 0) return false;
-    // The tables are made for each index of the loops around.
-    if (constexpr std::ptrdiff_t r = places::template known_extent<rows>; inner > 1 && r >= 0 && r * row < least_in_piece) return false;
-    for (int i = 0; i < n.loads.count; ++i) {
-      const nest_load& e = P::plan.loads[static_cast<std::size_t>(n.loads.first + i)];
-      if (!fits(e) || (has_each_row(e) && !joins && row * least_rows > lane_count)) return false;
-    }
-    for (int i = 0; i < n.stores.count; ++i)
-      if (P::plan.stores[static_cast<std::size_t>(n.stores.first + i)].view >= 0) return false;
-    return true;
-  }();
+  static constexpr bool is = inner > 0 && form.are_one(P::plan);
   /// The loop that lanes run along.
   static constexpr int lane_loop = is ? rows : inner;
   static constexpr std::ptrdiff_t known_row = [] {
@@ -97,9 +108,9 @@ class flat_nest {
   }();
 
   /// Whether a load has one element for each row, which some lanes of a step share.
-  static constexpr bool spreads(const nest_load& e) { return is && has_each_row(e); }
+  static constexpr bool spreads(const nest_load& e) { return is && form.has_each_row(e); }
   template <int I>
-  static constexpr bool is_repeated = is && repeats(places::template load_at<I>);
+  static constexpr bool is_repeated = is && form.repeats(places::template load_at<I>);
   template <int I>
   static constexpr bool is_spread = spreads(places::template load_at<I>);
 

@@ -6,9 +6,12 @@
 
 #include "../tensor/borrow.hpp"
 #include "along.hpp"
+#include "box.hpp"
+#include "compare.hpp"
 #include "like.hpp"
 #include "remainder.hpp"
 
+#include <algorithm>
 #include <array>
 #include <tuple>
 
@@ -105,13 +108,28 @@ struct roll {
     const int parts[] = {cut(length - by, by), cut(0, length - by)};
     return {&g, emit<op::concat, T>(g, number_range{parts, 2}, {axis})};
   }
+  /// Elements and short rows are a box of x after itself: that is less work than an index for each. Long rows are copied once, by index.
   template <class T>
   static constexpr operand<T> by_index(operand<T> x, auto number_or_operand, int axis) {
-    const auto steps = to_operand<std::int64_t>(*x.g, number_or_operand);
-    const auto place = index_along<std::int64_t>(*x.g, x.g->intern(x.g->syms.find(axes_between(x.extents(), axis, axis + 1))), 0);
+    graph& g = *x.g;
+    const auto steps = to_operand<std::int64_t>(g, number_or_operand);
     const auto length = count_along<std::int64_t>(x, std::int64_t{1} << axis);
+    const auto first = emit_on<op::remainder>({}, emit_on<op::neg>({}, steps), length);
+    if (has_short_rows(x.extents(), axis)) {
+      const int twice[] = {x.id, x.id};
+      const int both = emit<op::concat, T>(g, number_range{twice, 2}, {axis});
+      return box_equation<op::box<std::int64_t, roll<0>>, T>(g, x.shape_number(), both, -1, {first.id}, {.axes = std::int64_t{1} << axis});
+    }
+    const auto place = index_along<std::int64_t>(g, g.intern(g.syms.find(axes_between(x.extents(), axis, axis + 1))), 0);
     const auto along_axis = [&](auto scalar) { return repeat(scalar, place, 1); };
-    return parts_at<roll<0>>(x, emit_on<op::remainder>({}, place - along_axis(steps), along_axis(length)), axis);
+    const auto at = place + along_axis(first), end = along_axis(length);
+    return parts_at<roll<0>>(x, emit_on<op::where>({}, emit_on<op::less>({}, at, end), at, at - end), axis);
+  }
+  static constexpr bool has_short_rows(const shape& s, int axis) {
+    constexpr int most = 16;
+    int row = 1;
+    for (int a = axis + 1; a < s.rank; ++a) row = s.e[a] < 0 || s.e[a] > most ? most + 1 : std::min(row * s.e[a], most + 1);
+    return row <= most;
   }
   template <class T>
   static constexpr operand<T> apply(operand<T> x, std::int64_t steps) {
