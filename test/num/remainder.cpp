@@ -42,10 +42,11 @@ TEMPLATE_TEST_CASE("fmod has the bits of the C library's", "", float, double) {
   for (std::size_t i = 0; i + 4 <= at.size(); i += 4) {
     test::four<T> x{}, y{};
     for (std::size_t k = 0; k < 4; ++k) x.v[k] = at[i + k][0], y.v[k] = at[i + k][1];
-    const auto z = lane::fmod(x, y), r = lane::floor_remainder(x, y), q = lane::floor_quotient(x, y);
+    const auto z = lane::fmod(x, y), r = lane::floor_remainder(x, y), q = lane::floor_quotient(x, y),
+               n = lane::whole_quotient(x, y);
     for (std::size_t k = 0; k < 4; ++k)
       different += !test::same(z.v[k], lane::fmod(x.v[k], y.v[k])) || !test::same(r.v[k], lane::floor_remainder(x.v[k], y.v[k])) ||
-                   !test::same(q.v[k], lane::floor_quotient(x.v[k], y.v[k]));
+                   !test::same(q.v[k], lane::floor_quotient(x.v[k], y.v[k])) || !test::same(n.v[k], lane::whole_quotient(x.v[k], y.v[k]));
   }
   CHECK(different == 0);
 }
@@ -61,6 +62,9 @@ TEMPLATE_TEST_CASE("the remainder has the sign of the divisor, and the quotient 
     const bool known =
         std::isfinite(x) && std::isfinite(y) && y != 0 && std::fabs(exact) < 1e6L && std::fabs(x) > 1e-30f && std::fabs(y) > 1e-30f;
     if (known) wrong += static_cast<long double>(lane::floor_quotient(x, y)) != exact;
+    const T whole = lane::whole_quotient(x, y);
+    if (known) wrong += static_cast<long double>(whole) != std::trunc(static_cast<long double>(x) / static_cast<long double>(y));
+    wrong += std::isnan(whole) != std::isnan(r) || (!std::isnan(r) && std::signbit(whole) != (std::signbit(x) != std::signbit(y)));
   }
   CHECK(wrong == 0);
   CHECK((lane::floor_quotient(T(-1), T(0)) == -std::numeric_limits<T>::infinity() && std::isnan(lane::floor_quotient(T(0), T(0)))));
@@ -82,6 +86,7 @@ TEMPLATE_TEST_CASE("whole quotients that the format holds are exact, next to int
     if (lane::fused) {
       wrong += lane::floor_quotient(x, y) != static_cast<T>(down) || lane::floor_quotient(-x, -y) != static_cast<T>(down);
       wrong += lane::floor_quotient(-x, y) != -static_cast<T>(up) || lane::floor_quotient(x, -y) != -static_cast<T>(up);
+      wrong += lane::whole_quotient(x, y) != static_cast<T>(down) || lane::whole_quotient(-x, y) != -static_cast<T>(down);
     }
     wrong += lane::floor_remainder(-x, y) != static_cast<T>(up * b - a);
     rounded_up += std::floor(x / y) != static_cast<T>(down);

@@ -45,9 +45,9 @@ using unary =
 using binary = list<op::add, op::sub, op::mul, op::div, op::maximum, op::minimum, op::clamp_min, op::clamp_max, op::pow, op::less,
                     op::less_equal, op::greater, op::greater_equal, op::equal, op::not_equal, op::silu, op::elu, op::celu, op::leaky_relu,
                     op::squared_offset, op::hypot, op::atan2, op::atan2_slope, op::logaddexp, op::share_of_exp, op::xlogy, op::xlog1py,
-                    op::fmod, op::remainder, op::floor_divide, op::round_at, op::fmax, op::fmin, op::copysign, op::ldexp, op::grad_scale,
-                    op::straight_through, op::huber, op::smooth_l1, op::bce, op::erfinv_slope, op::erfcinv_slope, op::ndtri_slope,
-                    op::nextafter, op::share_of_exp2, op::logaddexp2, op::squareplus, op::squareplus_slope, op::lbeta,
+                    op::fmod, op::remainder, op::floor_divide, op::whole_quotient, op::round_at, op::fmax, op::fmin, op::copysign,
+                    op::ldexp, op::grad_scale, op::straight_through, op::huber, op::smooth_l1, op::bce, op::erfinv_slope, op::erfcinv_slope,
+                    op::ndtri_slope, op::nextafter, op::share_of_exp2, op::logaddexp2, op::squareplus, op::squareplus_slope, op::lbeta,
                     op::digamma_gap, op::poisson_terms, op::by_shape, op::angle_ratio<1>>;
 
 /// Asserts that an op is in the list, or of another arity, or a cast (casts have tests of their own), or an op on bools or integers, or

@@ -80,6 +80,35 @@ TEMPLATE_TEST_CASE("a long, infinite or missing quotient changes no other elemen
   CHECK(wrong == 0);
 }
 
+TEMPLATE_TEST_CASE("quotients next to 2^24 and 2^53 have the same bits in registers and alone, up to there the exact ones", "", float,
+                   double) {
+  using T = TestType;
+  constexpr bool wide = sizeof(T) == 8;
+  constexpr std::int64_t bound = std::int64_t{1} << (wide ? 53 : 24);
+  constexpr std::int64_t divisor = wide ? 511 : (1 << 24) - 3;  // products fit into 63 bits
+  const std::size_t n = 1024;
+  ebb::tensor<T, ebb::dyn> x(n), y(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    // The product is rounded: some quotients are whole, others between two whole numbers.
+    const T magnitude = static_cast<T>(divisor * (bound - 8) + divisor * static_cast<std::int64_t>(i / 4) / 16);
+    x.at(i) = i % 2 ? -magnitude : magnitude, y.at(i) = static_cast<T>(i % 4 < 2 ? divisor : -divisor);
+  }
+  const ebb::tensor<T, ebb::dyn> down = ebb::compile([](auto a, auto b) { return ebb::floor_divide(a, b); })(x, y);
+  const auto of_divisor = ebb::grad<1>([](auto a, auto b) { return ebb::sum(ebb::fmod(a, b)); });
+  const ebb::tensor<T, ebb::dyn> minus_whole = of_divisor(x, y);
+  int wrong = 0, longer = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    wrong += down(i) != ebb::floor_divide(x(i), y(i));
+    wrong += minus_whole(i) != of_divisor(ebb::tensor<T, ebb::dyn>{x(i)}, ebb::tensor<T, ebb::dyn>{y(i)})(0);
+    const auto a = static_cast<std::int64_t>(x(i)), b = static_cast<std::int64_t>(y(i)), whole = a / b;
+    if (whole >= bound || whole <= -bound) ++longer;
+    else if (ebb::lane::fused)
+      wrong += down(i) != static_cast<T>(whole - (a % b != 0 && (a < 0) != (b < 0))) || minus_whole(i) != -static_cast<T>(whole);
+  }
+  CHECK(wrong == 0);
+  CHECK((longer > 100 && longer < 900));
+}
+
 TEST_CASE("% of arrays is that of C++: the remainder has the sign of the dividend") {
   constexpr auto last_digit = [](auto a, auto b) { return a % b; };
   static_assert(last_digit(-17, 10) == -7);

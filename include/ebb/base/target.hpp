@@ -46,6 +46,13 @@ inline constexpr bool scaling = true;
 inline constexpr bool scaling = false;
 #endif
 
+// An operation on registers can be rounded in another direction than that of the thread.
+#if defined(__AVX512F__)
+inline constexpr bool directed_rounding = true;
+#else
+inline constexpr bool directed_rounding = false;
+#endif
+
 /// Integers of eight bytes from and to real numbers and shorter integers.
 #if defined(__AVX512DQ__) || defined(__aarch64__)
 inline constexpr bool wide_conversions = true;

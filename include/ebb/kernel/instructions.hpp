@@ -73,6 +73,11 @@ EBB_INLINE doubles significand(doubles x) { return _mm512_maskz_getmant_pd(0xff,
 /// The n with x = m * 2^n and 1 <= m < 2.
 EBB_INLINE floats exponent(floats x) { return _mm512_maskz_getexp_ps(0xffff, x); }
 EBB_INLINE doubles exponent(doubles x) { return _mm512_maskz_getexp_pd(0xff, x); }
+// x / y, rounded down, and towards zero.
+EBB_INLINE floats quotient_down(floats x, floats y) { return _mm512_div_round_ps(x, y, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+EBB_INLINE doubles quotient_down(doubles x, doubles y) { return _mm512_div_round_pd(x, y, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+EBB_INLINE floats quotient_to_zero(floats x, floats y) { return _mm512_div_round_ps(x, y, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
+EBB_INLINE doubles quotient_to_zero(doubles x, doubles y) { return _mm512_div_round_pd(x, y, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
 
 #else
 
@@ -128,6 +133,10 @@ template <class V>
 V significand(V x);
 template <class V>
 V exponent(V x);
+template <class V>
+V quotient_down(V x, V y);
+template <class V>
+V quotient_to_zero(V x, V y);
 
 #endif
 

@@ -225,6 +225,12 @@ struct lanes<T> {
     lanes significand = simd::each<T>([](auto x) EBB_LAMBDA { return simd::significand(x); }, a);
     return {significand, exponent(a) - exponent(significand)};
   }
+  static EBB_INLINE lanes quotient_down(lanes a, lanes b) requires (full_real<T> && target_has::directed_rounding) {
+    return simd::each<T>([](auto x, auto y) EBB_LAMBDA { return simd::quotient_down(x, y); }, a, b);
+  }
+  static EBB_INLINE lanes quotient_to_zero(lanes a, lanes b) requires (full_real<T> && target_has::directed_rounding) {
+    return simd::each<T>([](auto x, auto y) EBB_LAMBDA { return simd::quotient_to_zero(x, y); }, a, b);
+  }
 };
 
 /// 0, 1, ... lane_count - 1.

@@ -29,6 +29,7 @@
 //               V::at_most(a, bound)    bound < a ? bound : a: x86 minps(bound, a)
 //               V::scale(a, n)          a * 2^n rounded once, for any a and integers n: AVX-512 scalef
 //               V::split(a)             significand and exponent of |a| (see below): AVX-512 getmant(0.75 to 1.5, no sign) and getexp
+//               V::quotient_down(a, b), V::quotient_to_zero(a, b)   a / b rounded in that direction: AVX-512
 //               V::any(m) -> bool       whether m holds in some lane, so that rare work can be skipped
 //               V::every(m) -> bool     whether m holds in all lanes
 //

@@ -7,7 +7,8 @@
 // [note: short quotients]
 // Let n be the whole part of x / y as it is rounded, and x / y be below 2^24, in double 2^53. n is exact, or one too large if the quotient
 // was rounded up to an integer. With fma x - n y is exact, for the reason above, and negative in the latter case. A quotient that is
-// longer, infinite or NaN is taken in steps. fmod has the same bits by both ways.
+// longer, infinite or NaN is taken in steps. fmod has the same bits by both ways. A division that is rounded towards the whole part needs
+// no correction: see `quotient_down` in lane.hpp. The bounds below are such that both ways give the same bits next to 2^24 and 2^53.
 #pragma once
 
 #include "lane.hpp"
@@ -36,10 +37,14 @@ EBB_INLINE constexpr V integer_remainder(V x, V y) {
   else return V::select(y == zero, zero, x - (x / y) * y);
 }
 
-/// The lanes with a short quotient, and whether these are all.
+/// From here on quotients are long.
+template <class V>
+inline constexpr element_of<V> least_long = 2 * format<element_of<V>>::ulp_one;
+
+/// The lanes with a short quotient, and whether these are all. A quotient that is rounded to the bound may be below it.
 template <class V>
 EBB_INLINE constexpr mask_of<V> has_short(V q) {
-  return abs(q) < all<V>(2 * format<element_of<V>>::ulp_one);
+  return abs(q) <= all<V>(least_long<V>);
 }
 template <class V>
 EBB_INLINE constexpr bool is_short(V q) {
@@ -109,6 +114,12 @@ EBB_INLINE constexpr mask_of<V> is_opposed(V r, V y) {
   return (r < zero && y > zero) || (r > zero && y < zero);
 }
 
+/// trunc(x / y) of any floats; NaN if fmod is.
+template <class V>
+EBB_APART constexpr V long_whole_quotient(V x, V y) {
+  return times_sign(times_sign(abs(rint((x - long_fmod(x, y)) / y)), x), y);
+}
+
 /// floor(x / y) of any floats.
 template <class V>
 EBB_APART constexpr V long_floor_quotient(V x, V y) {
@@ -156,6 +167,29 @@ EBB_INLINE constexpr V floor_remainder(V x, V y) {
   }
 }
 
+/// trunc(x / y) of the exact quotient, with its sign also at 0; NaN where fmod is.   Error: with fma exact if short, else 2 ulp.
+template <class V>
+EBB_INLINE constexpr V whole_quotient(V x, V y) {
+  if constexpr (std::integral<element_of<V>>) return detail::integer_quotient(x, y);
+  else {
+    if (detail::takes_short(x, y)) {
+      if constexpr (requires { V::quotient_to_zero(x, y); }) {
+        V q = V::quotient_to_zero(x, y), n = trunc(q);
+        auto is_long = !(abs(q) < all<V>(detail::least_long<V>));
+        if (detail::in_no_lane<V>(is_long)) [[likely]] return n;
+        return select(is_long, detail::long_whole_quotient(x, y), n);
+      } else {
+        V a = abs(x), b = abs(y), q = a / b, n = floor(q);
+        n = select(detail::short_rest(a, n, b) < all<V>(0), n - all<V>(1), n);
+        n = detail::times_sign(detail::times_sign(n, x), y);
+        if (detail::is_short(q)) [[likely]] return n;
+        return select(detail::has_short(q), n, detail::long_whole_quotient(x, y));
+      }
+    }
+    return detail::long_whole_quotient(x, y);
+  }
+}
+
 /// floor(x / y) of the exact quotient; by 0: x / y, for integers 0. A NaN if x is infinite.   Error: with fma exact if short, else 2 ulp.
 template <class V>
 EBB_INLINE constexpr V floor_quotient(V x, V y) {
@@ -164,11 +198,20 @@ EBB_INLINE constexpr V floor_quotient(V x, V y) {
     return detail::integer_quotient(x, y) - select(detail::is_opposed(detail::integer_remainder(x, y), y), one, all<V>(0));
   } else {
     if (detail::takes_short(x, y)) {
-      V a = detail::times_sign(x, y), b = abs(y), q = a / b, n = floor(q);
-      n = select(detail::short_rest(a, n, b) < all<V>(0), n - one, n);
-      if (detail::is_short(q)) [[likely]] return n;
-      // A short n is exact; the other way may be a unit off from 2^22 on.
-      return select(detail::has_short(q), n, detail::long_floor_quotient(x, y));
+      if constexpr (requires { V::quotient_down(x, y); }) {
+        // By a finite number: the whole part of a negative number by infinity is -1, too.
+        V most = all<V>(std::numeric_limits<element_of<V>>::max()), bound = all<V>(detail::least_long<V>);
+        V q = V::quotient_down(x, at_least(at_most(y, most), -most)), n = floor(q);
+        auto is_long = !(q < bound && q >= -bound);
+        if (detail::in_no_lane<V>(is_long)) [[likely]] return n;
+        return select(is_long, detail::long_floor_quotient(x, y), n);
+      } else {
+        V a = detail::times_sign(x, y), b = abs(y), q = a / b, n = floor(q);
+        n = select(detail::short_rest(a, n, b) < all<V>(0), n - one, n);
+        if (detail::is_short(q)) [[likely]] return n;
+        // A short n is exact; the other way may be a unit off from 2^22 on.
+        return select(detail::has_short(q), n, detail::long_floor_quotient(x, y));
+      }
     }
     return detail::long_floor_quotient(x, y);
   }

@@ -10,17 +10,24 @@
 
 namespace ebb::inline EBB_ABI::op {
 
+/// trunc(x / y) of the exact quotient. Where fmod is NaN: NaN, for integers 0.   Dtype: bool is refused.
+/// Saves: nothing: its derivative is 0.   Error: with fma exact below 2^24, in double 2^53; else 2 ulp.
+struct whole_quotient : elementwise<2> {
+  static constexpr std::string_view name = "whole_quotient";
+  static constexpr domain accepts = domain::signed_number;
+  static constexpr bool heavy = true;
+  static constexpr auto value(auto x, auto y) { return lane::whole_quotient(x, y); }
+  static constexpr auto pull(auto, auto, auto, auto) { return grads(nothing, nothing); }
+};
+
 /// x - n y with n = trunc(x / y): the sign is that of x, as for % in C++. For y = 0 and for infinite x NaN, for integers 0.
-/// Dtype: bool is refused.   Saves: x, y, out.   Error: exact. The gradient of y is -n; n has the derivative 0.
+/// Dtype: bool is refused.   Saves: x, y.   Error: exact. The gradient of y is -n; n has the derivative 0.
 struct fmod : elementwise<2> {
   static constexpr std::string_view name = "fmod";
   static constexpr domain accepts = domain::signed_number;
   static constexpr bool heavy = true;
   static constexpr auto value(auto x, auto y) { return lane::fmod(x, y); }
-  static constexpr auto pull(auto g, auto x, auto y, auto out) {
-    // Rounded to nearest: x / y may round up to the next integer, (x - out) / y does not round past one.
-    return grads(g, -g * emit_on<round>({}, (x - out) / y));
-  }
+  static constexpr auto pull(auto g, auto x, auto y, auto) { return grads(g, -g * emit_on<whole_quotient>({}, x, y)); }
 };
 
 /// The largest integer not above x / y, of the exact quotient. By 0: x / y, for integers 0.   Dtype: bool is refused.
