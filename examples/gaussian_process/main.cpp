@@ -3,13 +3,19 @@
 //
 // Data: monthly passengers of international airlines in thousands, January 1949 to December 1960. G. Box, G. Jenkins, Time Series Analysis:
 // Forecasting and Control (1976), series G: published counts, which are facts. Eleven years are fitted and the twelfth is predicted.
+//
+// main [picture.svg]
+#include "../plot.hpp"
+
 #include <ebb/ebb.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <span>
 #include <tuple>
+#include <vector>
 
 constexpr int passengers[] = {
     112, 118, 132, 129, 121, 135, 148, 148, 136, 119, 104, 118, 115, 126, 141, 135, 125, 149, 170, 170, 158, 133, 114, 140,
@@ -75,7 +81,7 @@ constexpr auto updated = [](auto h, auto s, auto y) {
   return h + ebb::outer(s, s) * ((along + ebb::dot(y, hy)) / (along * along)) - (ebb::outer(hy, s) + ebb::outer(s, hy)) / along;
 };
 
-int main() {
+int main(int count, char** arguments) {
   inputs x(months);
   targets y(months);
   double mean = 0;
@@ -130,12 +136,28 @@ int main() {
   const auto [predicted, deviation] = ebb::compile(predict)(p, known, seen, next_year);
   std::printf("\n1960   counted   predicted   95 %% of the time between\n");
   double error = 0;
+  std::vector<double> expected, low, high;
   for (std::size_t i = 0; i < 12; ++i) {
     const double centre = predicted(i) + mean, spread = 1.96 * std::hypot(deviation(i), std::exp(p(7)));
     error += std::fabs(std::exp(centre) / passengers[fitted + i] - 1) / 12;
+    expected.push_back(std::exp(centre)), low.push_back(std::exp(centre - spread)), high.push_back(std::exp(centre + spread));
     std::printf("%4zu   %7d   %9.1f   %7.1f and %.1f\n", i + 1, passengers[fitted + i], std::exp(centre), std::exp(centre - spread),
                 std::exp(centre + spread));
   }
   std::printf("\naverage error %.1f %%\n", 100 * error);
+
+  if (count > 1) {
+    constexpr std::size_t shown = 60;
+    std::vector<double> time, counted;
+    for (std::size_t i = months - shown; i < months; ++i)
+      time.push_back(1949 + static_cast<double>(i) / 12), counted.push_back(passengers[i]);
+    const std::vector<double> predicted_months(time.end() - 12, time.end());
+    panel year("five years of passengers, the last one predicted", "year", "thousands");
+    year.points(time, counted, "counted");
+    year.line(predicted_months, expected, "predicted");
+    year.line(predicted_months, low, "", true);
+    year.line(predicted_months, high, "", true);
+    std::ofstream(arguments[1]) << picture({year}, 1);
+  }
   return worst < 1e-6 && error < 0.06 ? 0 : 1;
 }

@@ -142,4 +142,22 @@ TEST_CASE("conv_transpose2d has the first and second derivatives of sums over wi
                                                           oracle, 1e-10L, 1e-6L);
 }
 
+// im2col would have nine elements for each of x: see [note: order of a convolution].
+TEST_CASE("memory of a convolution and its gradients: no array is larger than arguments and results, scratch does not grow with images") {
+  const auto f = [](auto x, auto w) { return ebb::sum(ebb::square(ebb::conv2d<conv{.padding = 1}>(x, w))); };
+  const ebb::graph g =
+      ebb::joint(ebb::trace_of<decltype(f), ebb::term<float, 2, 8, 512, 512>, ebb::term<float, 16, 8, 3, 3>>::make(), {0, 1});
+  std::size_t largest = 0;
+  for (int e = 0; e < g.size(); ++e) largest = std::max(largest, ebb::extents_at(g.shape_of(e), nullptr).volume());
+  CHECK(largest == std::size_t{2} * 16 * 512 * 512);
+  for (const std::ptrdiff_t channels : {3, 64, 2048}) {
+    const auto scratch = [&](std::ptrdiff_t side) {
+      const ebb::kernel::conv_axis axis{side, 3, side, 1, 1, 1};
+      return ebb::kernel::convolve_scratch_bytes<float>({2, 1, channels, channels, {}, axis, axis});
+    };
+    CHECK(scratch(4096) == scratch(32));
+    CHECK(scratch(4096) < 8 << 20);
+  }
+}
+
 }  // namespace
