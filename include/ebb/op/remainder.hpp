@@ -10,7 +10,7 @@
 
 namespace ebb::inline EBB_ABI::op {
 
-/// trunc(x / y) of the exact quotient. Where fmod is NaN: NaN, for integers 0.   Dtype: bool is refused.
+/// trunc(x / y) of the exact quotient. It is NaN where fmod is; integers divided by 0 give 0.   Dtype: bool is refused.
 /// Saves: nothing: its derivative is 0.   Error: with fma exact below 2^24, in double 2^53; else 2 ulp.
 struct whole_quotient : elementwise<2> {
   static constexpr std::string_view name = "whole_quotient";
