@@ -56,10 +56,12 @@ TEST_CASE("extents that are computed from others are formulas of them") {
   const int sum = g.syms.derive(ebb::extent_rule::sum, n, 3), product = g.syms.derive(ebb::extent_rule::product, sum, m);
   const int half = g.syms.derive(ebb::extent_rule::quotient, n, 2), least = g.syms.derive(ebb::extent_rule::least, n, m);
   const int rest = g.syms.derive(ebb::extent_rule::after, n, 4), before = g.syms.derive(ebb::extent_rule::before, m, 1);
+  const int rest_of_three = g.syms.derive(ebb::extent_rule::remainder, 3, n);
   const auto text = [&](const std::map<int, formula>& known, int e) { return ebb::extent_formulas(g, known).of(e).text(); };
   CHECK(text({}, product) == "n*m + 3*m");
   CHECK(text({}, half) == "ceil(n / 2)");
   CHECK(text({}, least) == "min(n, m)");
+  CHECK(text({}, rest_of_three) == "(3 mod n)");
   CHECK(text({}, rest) == "n - 5");
   CHECK(text({}, before) == "m - 1");
   CHECK(text({}, same) == "m");

@@ -146,3 +146,23 @@ TEMPLATE_TEST_CASE("columns of every number and length become rows, and nothing 
       REQUIRE(wrong == 0);
     }
 }
+
+TEST_CASE("rows of every length are copied from and to every place of a register") {
+  constexpr std::size_t most = 40 * ebb::simd::register_bytes;
+  test::guarded<std::uint8_t> from(most + 64), to(most + 64);
+  for (std::size_t i = 0; i < most + 64; ++i) from.at_end()[i] = static_cast<std::uint8_t>(i * 7 + i / 256);
+  for (std::size_t bytes = 0; bytes <= most; bytes += bytes < 70 ? 1 : 61)
+    for (std::size_t first = 0; first < 64; first += 9)
+      for (std::size_t place = 0; place <= 64; place += 16) {
+        std::fill_n(to.at_end(), most + 64, std::uint8_t{1});
+        const auto in = reinterpret_cast<const char*>(from.at_end() + first);
+        ebb::kernel::copy_row(reinterpret_cast<char*>(to.at_end() + place), in, bytes);
+        std::vector<std::uint8_t> expected(most + 64, 1);
+        std::copy_n(from.at_end() + first, bytes, expected.begin() + static_cast<std::ptrdiff_t>(place));
+        REQUIRE(std::equal(expected.begin(), expected.end(), to.at_end()));
+      }
+  std::vector<char> long_row(std::size_t{9} << 19), copy(long_row.size());
+  for (std::size_t i = 0; i < long_row.size(); ++i) long_row[i] = static_cast<char>(i * 31 + i / 4096);
+  ebb::kernel::copy_row(copy.data(), long_row.data(), copy.size());
+  CHECK(copy == long_row);
+}

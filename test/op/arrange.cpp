@@ -84,15 +84,16 @@ TEST_CASE("rolls by numbers of a call, swapped and dropped axes, map, the tape")
 }
 
 TEST_CASE("a roll of elements computes no index for each of them, a roll of long rows one for each row") {
-  constexpr auto turned = [](auto x) { return ebb::roll<0>(x, 1); };
+  constexpr auto turned = [](auto x, auto k) { return ebb::roll<0>(x, k); };
   const auto count = [](const ebb::graph& g, std::string_view name, int rank) {
     int r = 0;
     for (int k = 0; k < g.size(); ++k) r += g.op(k).name == name && g.shape_of(k).rank == rank;
     return r;
   };
-  const ebb::graph elements = ebb::trace_of<decltype(turned), ebb::tensor<double, dyn>>::make();
-  const ebb::graph short_rows = ebb::trace_of<decltype(turned), ebb::tensor<double, dyn, 4, 4>>::make();
-  const ebb::graph long_rows = ebb::trace_of<decltype(turned), ebb::tensor<double, dyn, dyn>>::make();
+  using steps = ebb::term<std::int64_t>;
+  const ebb::graph elements = ebb::trace_of<decltype(turned), ebb::tensor<double, dyn>, steps>::make();
+  const ebb::graph short_rows = ebb::trace_of<decltype(turned), ebb::tensor<double, dyn, 4, 4>, steps>::make();
+  const ebb::graph long_rows = ebb::trace_of<decltype(turned), ebb::tensor<double, dyn, dyn>, steps>::make();
   for (const ebb::graph* g : {&elements, &short_rows, &long_rows}) CHECK(count(*g, "remainder", 0) == 1);
   CHECK((count(elements, "box", 1) == 1 && count(elements, "gather", 1) == 0));
   CHECK((count(short_rows, "box", 3) == 1 && count(short_rows, "gather", 3) == 0));
@@ -124,6 +125,44 @@ TEST_CASE("rolls of dyn extents are those of plain loops, with their gradients")
       check(test::random_array<ebb::tensor<double, dyn, 3>>(3, rows), 3);
       check(test::random_array<ebb::tensor<double, dyn, dyn>>(4, rows, 20), 20);
     }
+}
+
+/// Rows of 3 columns, rolled by Steps, with the gradient, for few rows and many.
+template <int Steps>
+void rolls_of_dyn_axes() {
+  for (const std::size_t n : {0u, 1u, 2u, 3u, 4u, 5u, 7u, 8u, 40u}) {
+    const auto x = test::random_array<ebb::tensor<double, dyn, 3>>(n + 1, n);
+    const auto place = [&](std::size_t i, int by) {
+      const int length = static_cast<int>(n);
+      return static_cast<std::size_t>(((static_cast<int>(i) - by) % length + length) % length);
+    };
+    const auto r = ebb::compile([](auto a) { return ebb::roll<0>(a, Steps) * a; })(x);
+    const auto g = ebb::grad([](auto a) { return ebb::sum(ebb::roll<0>(a, Steps) * a); })(x);
+    const auto by_value = ebb::roll<0>(x, Steps);  // by an argument
+    REQUIRE((r.extent(0) == n && g.extent(0) == n && by_value.extent(0) == n));
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < 3; ++j) {
+        REQUIRE(r(i, j) == x(place(i, Steps), j) * x(i, j));
+        REQUIRE(by_value(i, j) == x(place(i, Steps), j));
+        REQUIRE(g(i, j) == x(place(i, Steps), j) + x(place(i, -Steps), j));
+      }
+  }
+}
+
+TEST_CASE("steps that a program knows make two slices, also where there are fewer rows than steps") {
+  rolls_of_dyn_axes<1>();
+  rolls_of_dyn_axes<-1>();
+  rolls_of_dyn_axes<3>();
+  rolls_of_dyn_axes<-7>();
+  rolls_of_dyn_axes<0>();
+  const auto f = [](auto x) { return ebb::roll<0>(x, 2) + x; };
+  const ebb::graph g = ebb::trace_of<std::remove_const_t<decltype(f)>, ebb::term<double, dyn>>::make();
+  int gathers = 0, slices = 0;
+  for (int k = 0; k < g.size(); ++k) {
+    gathers += g.op(k).what == ebb::kind::rows;
+    slices += g.op(k).family == ebb::family_of<ebb::op::slice>;
+  }
+  CHECK((gathers == 0 && slices == 2));
 }
 
 TEST_CASE("several axes are rolled and padded in one call, and negative widths take elements away") {

@@ -46,6 +46,14 @@ struct symbols_by_search {
     if (rule == extent_rule::product && a == 1) return b;
     if ((rule == extent_rule::product || rule == extent_rule::quotient) && b == 1) return a;
     if (rule == extent_rule::difference && b == 0) return a;
+    if (rule == extent_rule::sum) {
+      if (a == 0 || b == 0) return a == 0 ? b : a;
+      for (const auto& [rest, other] : {std::pair(a, b), std::pair(b, a)})
+        if (rest < 0 && at(rest).origin.rule == extent_rule::difference && find(at(rest).origin.b) == other) {
+          const int whole = find(at(rest).origin.a);
+          if (whole != 0) return whole;
+        }
+    }
     for (std::size_t i = 0; i < items.size(); ++i)
       if (items[i].origin.rule == rule && find(items[i].origin.a) == a && find(items[i].origin.b) == b) return find(~static_cast<int>(i));
     return fresh({rule, a, b});
@@ -61,6 +69,18 @@ constexpr bool finds_what_was_unified() {
   return apart && s.derive(extent_rule::product, b, 2) == twice_a && s.derive(extent_rule::sum, b, a) == s.derive(extent_rule::sum, a, a);
 }
 static_assert(finds_what_was_unified());
+
+constexpr bool finds_the_whole() {
+  ebb::symbols s;
+  const int n = s.fresh({extent_rule::argument, 0, 0}), turn = s.derive(extent_rule::remainder, 3, n);
+  const int rest = s.derive(extent_rule::difference, n, turn), but_one = s.derive(extent_rule::difference, n, 1);
+  return s.derive(extent_rule::sum, turn, rest) == n && s.derive(extent_rule::sum, rest, turn) == n &&
+         s.derive(extent_rule::sum, 1, but_one) == n && s.derive(extent_rule::sum, but_one, 2) != n &&
+         s.derive(extent_rule::sum, 0, n) == n && s.derive(extent_rule::sum, turn, 0) == turn && s.derive(extent_rule::sum, rest, rest) != n &&
+         s.is_difference(rest, n, turn) && !s.is_difference(rest, n, 3) && !s.is_difference(n, n, turn);
+}
+static_assert(finds_the_whole());
+static_assert(ebb::apply(extent_rule::remainder, 7, 3) == 1 && ebb::apply(extent_rule::remainder, 7, 0) == 0);
 
 constexpr bool is_root(std::int64_t n, std::int64_t root) { return ebb::apply(extent_rule::root, n, 0) == root; }
 static_assert(is_root(0, 1) && is_root(1, 1) && is_root(2, 2) && is_root(4, 2) && is_root(5, 3) && is_root(100, 10) && is_root(101, 11));

@@ -177,6 +177,7 @@ class extent_formulas {
       return formula(static_cast<double>(
           apply(o.rule, static_cast<std::int64_t>(a.number()), static_cast<std::int64_t>(b.number()))));
     if (o.rule == extent_rule::root) return formula::named("ceil(sqrt(" + a.text() + "))");
+    if (o.rule == extent_rule::remainder) return formula::named("(" + a.text() + " mod " + b.text() + ")");
     const bool least = o.rule == extent_rule::least;
     return formula::named((least ? "min(" : "ceil(") + a.text() + (least ? ", " : " / ") + b.text() + ")");
   }

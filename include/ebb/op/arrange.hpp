@@ -96,17 +96,24 @@ struct squeeze_all {
 
 template <int Axis>
 struct roll {
-  /// If the steps and the extent are known while tracing, the result is two slices.
+  /// Steps that are known while tracing make two slices: the end of the axis, and what is before it.
   template <class T>
   static constexpr operand<T> along(operand<T> x, std::int64_t steps, int axis) {
     graph& g = *x.g;
     const int length = x.extent(axis);
-    if (length < 0) return by_index(x, steps, axis);
-    const int by = length == 0 ? 0 : static_cast<int>((steps % length + length) % length);
-    if (by == 0) return x;
-    const auto cut = [&](int start, int count) { return slice_as(x, {axis, start}, g.intern(with_extent(x.extents(), axis, count))).id; };
-    const int parts[] = {cut(length - by, by), cut(0, length - by)};
-    return {&g, emit<op::concat, T>(g, number_range{parts, 2}, {axis})};
+    if (steps == 0) return x;
+    if (steps < -largest_value || steps > largest_value) {
+      if (length < 0) return by_index(x, steps, axis);
+      steps %= length > 0 ? length : 1;
+    }
+    const int turn = g.syms.derive(extent_rule::remainder, static_cast<int>(steps < 0 ? -steps : steps), length);
+    if (turn == 0) return x;
+    const int rest = g.syms.derive(extent_rule::difference, length, turn);
+    const auto cut = [&](std::int64_t start, int count) {
+      return slice_as(x, {axis, start}, g.intern(with_extent(x.extents(), axis, count))).id;
+    };
+    const int parts[] = {cut(stride::at_the_end, steps < 0 ? rest : turn), cut(0, steps < 0 ? turn : rest)};
+    return {&g, emit_as<op::concat, T>(g, x.shape_number(), number_range{parts, 2}, {axis})};
   }
   /// Elements and short rows are a box of x after itself: that is less work than an index for each. Long rows are copied once, by index.
   template <class T>

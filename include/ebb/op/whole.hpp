@@ -6,6 +6,7 @@
 #include "../graph/equation.hpp"
 #include "../kernel/contract.hpp"
 #include "../kernel/indexed.hpp"
+#include "../kernel/move.hpp"
 #include "../kernel/scan.hpp"
 #include "../kernel/small_determinant.hpp"
 #include "../kernel/small_triangle.hpp"
@@ -67,7 +68,7 @@ void move_whole(const Call& c) {
     char* at = out;
     for (int j = 0; j < c.count; ++j) {
       const std::size_t bytes = c.shapes[j].volume() * size;
-      if (at != c.in[j] && bytes > 0) std::memcpy(at, c.in[j], bytes);
+      if (at != c.in[j] && bytes > 0) kernel::copy_row(at, static_cast<const char*>(c.in[j]), bytes);
       at += bytes;
     }
     return;

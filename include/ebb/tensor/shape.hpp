@@ -47,7 +47,7 @@ constexpr shape refused(int code) {
 /// The origin of a symbol's value. `argument`: axis b of operand a; or the value of operand a, an integer, if b is `own_value`. Else
 /// arithmetic on the extents a and b. Subscripts use `after` and `before`: the number of places after place b of extent a, and before
 /// its b-th place from the end. `root` is root_of_extent(a).
-enum class extent_rule : std::uint8_t { argument, sum, difference, product, quotient, after, before, least, root };
+enum class extent_rule : std::uint8_t { argument, sum, difference, product, quotient, remainder, after, before, least, root };
 
 struct extent_origin {
   extent_rule rule = extent_rule::argument;
@@ -72,6 +72,7 @@ constexpr std::int64_t apply(extent_rule rule, std::int64_t a, std::int64_t b) {
     case extent_rule::after: return a - b - 1;
     case extent_rule::product: return a * b;
     case extent_rule::quotient: return b ? (a + b - 1) / b : 0;  // rounded up: the length of a slice with step b
+    case extent_rule::remainder: return b ? a % b : 0;
     case extent_rule::least: return a < b ? a : b;
     case extent_rule::root: return root_of_extent(a);
     default: return 0;
@@ -136,10 +137,18 @@ class symbols {
     if (rule == extent_rule::product && a == 1) return b;
     if ((rule == extent_rule::product || rule == extent_rule::quotient) && b == 1) return a;
     if (rule == extent_rule::difference && b == 0) return a;
+    if (rule == extent_rule::sum)
+      if (const int whole = whole_of(a, b); whole != 0) return whole;
     if (rule == extent_rule::least && a == b) return a;
     for (; seen_ < items_.size(); ++seen_) see_item(seen_);
     const int found = find_derived({rule, a, b});
     return found >= 0 ? find(~found) : fresh({rule, a, b});
+  }
+  /// Whether e is a - b.
+  constexpr bool is_difference(int e, int a, int b) const {
+    if (e >= 0) return false;
+    const extent_origin& o = items_[~e].origin;
+    return o.rule == extent_rule::difference && find(o.a) == a && find(o.b) == b;
   }
   constexpr int count() const { return items_.size(); }
   constexpr const extent_origin& origin(int number) const { return items_[number].origin; }
@@ -156,6 +165,14 @@ class symbols {
   std::string_view asking;
 
  private:
+  /// a + b, if one of them is what the other leaves of an extent, or 0; else 0.
+  constexpr int whole_of(int a, int b) const {
+    if (a == 0 || b == 0) return a + b;
+    for (const int rest : {a, b})
+      if (rest < 0 && items_[~rest].origin.rule == extent_rule::difference && find(items_[~rest].origin.b) == a + b - rest)
+        return find(items_[~rest].origin.a);
+    return 0;
+  }
   // [note: derived extents are found by hash]
   // The key of a derived extent is its rule and what its operands are found to be; of several with one key the first counts. A key changes
   // when a symbol in it is unified with an older one or with a number. So each symbol has a list of the extents that are derived from it,
