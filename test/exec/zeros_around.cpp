@@ -193,6 +193,37 @@ TEMPLATE_TEST_CASE("a literal with zeros around is made where loops read it, in 
   }
 }
 
+TEMPLATE_TEST_CASE("masks of columns and rows, in short and long rows, also in a sum over all of them", "", float, double) {
+  constexpr auto variation = [](auto x) { return ebb::sum(ebb::square(ebb::slice<1, 1>(x) - ebb::slice<1, 0, -1>(x))); };
+  constexpr auto framed = [](auto x) { return ebb::pad<1, 2, 1>(ebb::pad<0, 1, 0>(x * x + TestType(1))) * TestType(3); };
+  constexpr auto all = [](auto x) { return ebb::sum(ebb::pad<1, 2, 1>(ebb::pad<0, 1, 0>(x * x + TestType(1))) * TestType(3)); };
+  using matrix = ebb::tensor<TestType, dyn, dyn>;
+  CHECK(is_one_step<matrix>(ebb::grad(variation)));
+  CHECK(is_one_step<matrix>(framed));
+  CHECK(is_one_step<matrix>(all));
+  for (const std::size_t rows : {1u, 3u})
+    for (std::size_t columns = 1; columns < 70; ++columns) {
+      CAPTURE(rows, columns);
+      auto x = normal_array<TestType, dyn, dyn>(columns, rows, columns);
+      for (std::size_t i = 0; i < x.size(); ++i) x.mutable_data()[i] = static_cast<TestType>(i * i % 11);  // all results are exact
+      const auto d = ebb::grad(variation)(x);
+      const auto y = ebb::compile(framed)(x);
+      TestType total = 0;
+      int differing = 0;
+      for (std::size_t i = 0; i < rows; ++i)
+        for (std::size_t j = 0; j < columns; ++j) {
+          const TestType left = j > 0 ? x(i, j) - x(i, j - 1) : TestType(0), right = j + 1 < columns ? x(i, j + 1) - x(i, j) : TestType(0);
+          differing += d(i, j) != 2 * (left - right);
+          differing += y(i + 1, j + 2) != 3 * (x(i, j) * x(i, j) + 1);
+          total += 3 * (x(i, j) * x(i, j) + 1);
+        }
+      for (std::size_t i = 0; i <= rows; ++i)
+        for (std::size_t j = 0; j < columns + 3; ++j) differing += (i == 0 || j < 2 || j == columns + 2) && y(i, j) != 0;
+      CHECK(differing == 0);
+      CHECK(ebb::compile(all)(x) == total);
+    }
+}
+
 TEST_CASE("the gradient of four stages over neighbours") {
   constexpr auto loss = [](auto x, auto y) { return ebb::sum(ebb::square(four_stages(x, y))); };
   constexpr auto gradient = ebb::grad<0, 1>(loss);

@@ -57,12 +57,11 @@ struct nest_loads : nest_places<P, Number> {
       constexpr bool without_zeros = std::is_same_v<decltype(part), detail::step_without_zeros>;
       if constexpr (e.source == nest_load::from::placed) {
         constexpr T x = from_cell<T>(e.bits);
-        if constexpr (without_zeros) {
-          to = lanes<T>::all(x);
-        } else {
-          T row[lane_count];
-          for (T& y : row) y = x;
-          load_placed<I>(to, row, p, static_cast<std::ptrdiff_t>(j), part);
+        if constexpr (without_zeros) to = lanes<T>::all(x);
+        else if constexpr (std::is_same_v<T, bool>) to = placed_lanes<I>(p, static_cast<std::ptrdiff_t>(j), part) & lanes<bool>::all(x);
+        else {
+          const lanes<bool> m = placed_lanes<I>(p, static_cast<std::ptrdiff_t>(j), part);
+          to = lanes<T>::select(m, lanes<T>::all(x), lanes<T>::all(T{}));
         }
       } else if constexpr (without_zeros && e.along >> inner & 1 && (e.view < 0 || places::template has_zeros<I>)) {
         to = part.load(from + j);
@@ -96,15 +95,35 @@ struct nest_loads : nest_places<P, Number> {
     });
     return r;
   }
-  /// The elements of a place, from element j of a row on, which is at x: zeros outside of the rows that it puts somewhere, see
-  /// [note: zeros around].
-  template <int I, class T>
-  static EBB_PART void load_placed(lanes<T>& to, const T* x, const pointers& p, std::ptrdiff_t j, auto part) {
+  /// Whether the place has rows of its operand at the indices of the outer loops.
+  template <int I>
+  static EBB_PART bool is_in_placed_rows(const pointers& p) {
     bool is_inside = true;
     repeat<inner>([&]<int L>() EBB_PART_LAMBDA {
       if constexpr (constexpr placed_rows rows = places::template placed<I, L>; rows.some)
         is_inside = is_inside && p.index[L] - static_cast<std::size_t>(rows.first) < p.placed_count[I][L];
     });
+    return is_inside;
+  }
+  /// The lanes in which a place has elements of its operand, from element j of a row on. They come from no memory: a mask of bools that is
+  /// written as bytes is slow to read.
+  template <int I>
+  static EBB_PART lanes<bool> placed_lanes(const pointers& p, [[maybe_unused]] std::ptrdiff_t j, [[maybe_unused]] auto part) {
+    const bool is_inside = is_in_placed_rows<I>(p);
+    if constexpr (constexpr placed_rows rows = places::template placed<I, inner>; rows.some) {
+      constexpr std::ptrdiff_t all = lane_count;
+      const auto first = static_cast<std::ptrdiff_t>(p.index[inner]) + j - rows.first - static_cast<std::ptrdiff_t>(part.lane());
+      const auto end = std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(p.placed_count[I][inner]) - first, 0, all);
+      const auto begin = std::clamp<std::ptrdiff_t>(-first, 0, end);
+      const std::uint64_t bits = detail::run_of_bits(end - begin, static_cast<std::size_t>(begin));
+      return lanes<bool>::from_bits(is_inside ? static_cast<std::uint32_t>(bits) : 0u);
+    } else return lanes<bool>::all(is_inside);
+  }
+  /// The elements of a place, from element j of a row on, which is at x: zeros outside of the rows that it puts somewhere, see
+  /// [note: zeros around].
+  template <int I, class T>
+  static EBB_PART void load_placed(lanes<T>& to, const T* x, const pointers& p, std::ptrdiff_t j, auto part) {
+    const bool is_inside = is_in_placed_rows<I>(p);
     if constexpr (constexpr placed_rows rows = places::template placed<I, inner>; rows.some) {
       const auto first = static_cast<std::ptrdiff_t>(p.index[inner]) + j - rows.first;
       const auto left = static_cast<std::ptrdiff_t>(p.placed_count[I][inner]) - first;
