@@ -199,6 +199,7 @@ TEMPLATE_TEST_CASE("masks of columns and rows, in short and long rows, also in a
   constexpr auto all = [](auto x) { return ebb::sum(ebb::pad<1, 2, 1>(ebb::pad<0, 1, 0>(x * x + TestType(1))) * TestType(3)); };
   using matrix = ebb::tensor<TestType, dyn, dyn>;
   CHECK(is_one_step<matrix>(ebb::grad(variation)));
+  CHECK(is_one_step<ebb::tensor<TestType, dyn, 20>>(ebb::grad(variation)));
   CHECK(is_one_step<matrix>(framed));
   CHECK(is_one_step<matrix>(all));
   for (const std::size_t rows : {1u, 3u})

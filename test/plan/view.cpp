@@ -217,12 +217,13 @@ TEST_CASE("a place that only loops read is no step if its operand is in memory")
   };
   check_move([&](auto& b) { return -placed(b.in({40}), {0, 2}, 50); }, 0, why::none, 1);
   check_move([&](auto& b) { return -placed(b.in({6, 40}), {0, 2}, 9, 40); }, 0, why::none, 1);
+  check_move([&](auto& b) { return -placed(b.in({6, 11}), {1, 2}, 6, 16); }, 0, why::none, 1);
   check_move([&](auto& b) { return -placed(b.in({6, 60}), {1, 2}, 6, 65); }, 0, why::none, 1);
   check_move([&](auto& b) { return -placed(placed(b.in({6, 60}), {1, 2}, 6, 65), {0, 1}, 8, 65); }, 0, why::none, 1);
   check_move([&](auto& b) { return -sliced(placed(b.in({40}), {0, 2}, 50), {0, 1}, 45); }, 0, why::none, 1);
   // It is a step if it is a result, if a product or a copy reads it, if rows are short, or if there is no loop along its axis.
   check_move([&](auto& b) { return placed(b.in({40}), {0, 2}, 50); }, 1, why::argument, 0);
-  check_move([&](auto& b) { return -placed(b.in({6, 20}), {1, 2}, 6, 25); }, 1, why::argument, 0);
+  check_move([&](auto& b) { return -placed(b.in({6, 10}), {1, 2}, 6, 15); }, 1, why::argument, 0);
   check_move([&](auto& b) { return -placed(b.in({40}), {0, -45}, 50); }, 1, why::argument, 0);
   check_move([&](auto& b) { return -placed(b.in({20}), {0, 2, 2}, 50); }, 1, why::argument, 0);
   check_move([&](auto& b) { return -sliced(placed(b.in({40}), {0, 2}, 50), {0, 1}, 1); }, 1, why::argument, 1);

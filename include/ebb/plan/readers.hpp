@@ -151,8 +151,6 @@ class array_readers {
       if (numbers || lanes.last < 0) return true;
       const extent_product& step = v.along[lanes.last];
       if (has_zeros(v) && !step.is(1)) return false;
-      if (v.placed[lanes.last].some && !has_adjacent_rows(g_, s, lanes.from) && !has_long_rows(g_, s, lanes.from, least_around))
-        return false;
       if (step.is(1) && has_adjacent_rows(g_, s, lanes.from)) return true;
       if (!has_long_rows(g_, s, lanes.from)) return false;
       return step.is(1) || step.is(-1) || is_short_step(step) || !permuted;

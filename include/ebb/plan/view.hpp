@@ -43,9 +43,9 @@
 // A place has zeros around its operand. If only loops read it, directly or by slices of step 1, and its operand is in memory anyway, it is
 // no step: along each axis with zeros there is a loop, which knows the rows that are not zeros, and loads these from the operand. So
 // `pad` of an argument before a loop, and the neighbours of a padded grid, are no passes over memory. Lanes run along axes without zeros,
-// or along one with zeros at both ends of its rows, which take a step under a mask: these rows need `least_around` elements. An operand
-// that a loop computes for the place alone, such as the gradient of a slice, is written where it lies in the place. If a broadcast reads
-// the place or a slice of it, the place is a step: a loop loads one number of each row without a question about zeros.
+// or along one with zeros at both ends of its rows, which take a step under a mask. An operand that a loop computes for the place alone,
+// such as the gradient of a slice, is written where it lies in the place. If a broadcast reads the place or a slice of it, the place is a
+// step: a loop loads one number of each row without a question about zeros.
 // A slice of a place may be in a place again, as in a chain of neighbours: the rows that are not zeros are one interval all the same. A
 // literal with zeros around, such as the mask of `pad` with a value, is never in memory: loops make it from the interval. A loop along one
 // axis has a second body for the steps that need no zeros.
@@ -90,17 +90,14 @@ constexpr bool has_adjacent_rows(const graph& g, const shape& s, int axis) {
 /// The elements of a row that a loop may read by itself.
 inline constexpr int least_apart = 16;
 
-/// The same if a place puts zeros around each row: both ends of a row take a step of lanes under a mask.
-inline constexpr int least_around = 48;
-
 /// Whether rows of s from `axis` on are long enough for lanes that run along them.
-constexpr bool has_long_rows(const graph& g, const shape& s, int axis, int least = least_apart) {
+constexpr bool has_long_rows(const graph& g, const shape& s, int axis) {
   std::int64_t n = 1;
   for (int a = axis; a < s.rank; ++a) {
     const int e = g.syms.find(s.e[a]);
     n *= e < 0 ? 64 : e;
   }
-  return n >= least;
+  return n >= least_apart;
 }
 
 /// Finds the place of `part` in `whole`, for a slice or a place. The reason is none if its elements are adjacent.
@@ -253,9 +250,12 @@ constexpr bool ends_after(const symbols& syms, std::int64_t before, int own, int
   all = syms.find(all);
   if (own >= 0 && all >= 0) return before + own == all;
   if (before == 0) return own == all;
-  for (int i = 0; i < syms.count(); ++i)
-    if (const extent_origin& o = syms.origin(i); o.rule == extent_rule::sum && o.b == before)
-      if (syms.find(o.a) == own && syms.find(~i) == all) return true;
+  for (int i = 0; i < syms.count(); ++i) {
+    const extent_origin& o = syms.origin(i);
+    if (o.b != before) continue;
+    if (o.rule == extent_rule::sum && syms.find(o.a) == own && syms.find(~i) == all) return true;
+    if (o.rule == extent_rule::difference && syms.find(o.a) == all && syms.find(~i) == own) return true;
+  }
   return false;
 }
 /// Leaves out the elements before a place: the first of its rows begins where the array of shape `own` does. If that has zeros itself,
