@@ -166,3 +166,62 @@ TEST_CASE("rows of every length are copied from and to every place of a register
   ebb::kernel::copy_row(copy.data(), long_row.data(), copy.size());
   CHECK(copy == long_row);
 }
+
+// Some parts are halves of cache lines, or several registers; others begin at any element.
+TEMPLATE_TEST_CASE("arrays of every length are joined row by row, and nothing is written beside them", "", std::uint16_t, std::uint32_t,
+                   std::uint64_t) {
+  using T = TestType;
+  int refused = 0;
+  for (const std::size_t a : std::initializer_list<std::size_t>{1, 2, 3, 8, 15, 16, 24, 40, 56, 64, 100, 300})
+    for (const std::size_t b : std::initializer_list<std::size_t>{1, 2, 4, 7, 8, 24, 32, 48, 57})
+      for (const std::size_t rows : std::initializer_list<std::size_t>{1, 2, 5}) {
+        test::guarded<T> x(rows * a), y(rows * b), to(rows * (a + b));
+        std::vector<T> expected;
+        for (std::size_t i = 0; i < rows * a; ++i) x.at_end()[i] = static_cast<T>(3 * i + 1);
+        for (std::size_t i = 0; i < rows * b; ++i) y.at_end()[i] = static_cast<T>(5 * i + 2);
+        for (std::size_t i = 0; i < rows; ++i) {
+          expected.insert(expected.end(), x.at_end() + i * a, x.at_end() + (i + 1) * a);
+          expected.insert(expected.end(), y.at_end() + i * b, y.at_end() + (i + 1) * b);
+        }
+        const void* const from[] = {x.at_end(), y.at_end()};
+        const ebb::extent_list shapes[] = {{2, {rows, a}}, {2, {rows, b}}};
+        char* const out = reinterpret_cast<char*>(to.at_end());
+        if (!ebb::kernel::join_rows(out, from, shapes, nullptr, 2, 1, sizeof(T))) {
+          ++refused;
+          REQUIRE((a == 1 || b == 1));
+          continue;
+        }
+        REQUIRE(std::vector<T>(to.at_end(), to.at_end() + expected.size()) == expected);
+        // The rows of y in reverse order, and columns: these are refused.
+        const std::ptrdiff_t backwards[] = {-static_cast<std::ptrdiff_t>(b), 1}, turned[] = {1, static_cast<std::ptrdiff_t>(rows)};
+        const std::ptrdiff_t *const columns[] = {nullptr, turned}, *const reversed[] = {nullptr, backwards};
+        const void* const last[] = {x.at_end(), y.at_end() + (rows - 1) * b};
+        if (rows > 1) REQUIRE_FALSE(ebb::kernel::join_rows(out, from, shapes, columns, 2, 1, sizeof(T)));
+        REQUIRE(ebb::kernel::join_rows(out, last, shapes, reversed, 2, 1, sizeof(T)));
+        for (std::size_t i = 0; i < rows; ++i)
+          std::copy_n(y.at_end() + (rows - 1 - i) * b, b, expected.begin() + static_cast<std::ptrdiff_t>(i * (a + b) + a));
+        REQUIRE(std::vector<T>(to.at_end(), to.at_end() + expected.size()) == expected);
+      }
+  CHECK(refused == 60);
+}
+
+TEST_CASE("zeros around rows: before, after and on both sides, or nothing") {
+  int cleared = 0;
+  for (const std::size_t before : std::initializer_list<std::size_t>{0, 3, 64, 80, 128, 1000, 5000})
+    for (const std::size_t after : std::initializer_list<std::size_t>{0, 5, 64, 100, 192})
+      for (const std::size_t within : std::initializer_list<std::size_t>{1, 7, 64}) {
+        const std::size_t rows = 3, row = before + within + after;
+        test::guarded<char> to(rows * row);
+        std::fill_n(to.at_end(), rows * row, 'x');
+        std::vector<char> expected(rows * row, 'x');
+        if (ebb::kernel::clear_around(to.at_end(), rows, row, before, after)) {
+          ++cleared;
+          for (std::size_t i = 0; i < rows; ++i) {
+            std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(i * row), before, '\0');
+            std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>((i + 1) * row - after), after, '\0');
+          }
+        }
+        REQUIRE(std::vector<char>(to.at_end(), to.at_end() + rows * row) == expected);
+      }
+  CHECK(cleared >= 3 * 3 * 3);
+}

@@ -69,27 +69,93 @@ EBB_INLINE void copy_row(char* to, const char* from, std::size_t bytes) {
 }
 
 /// Rows of Registers registers each, so many bytes apart.
-template <int Registers>
+template <int Registers, std::size_t Bytes = simd::register_bytes>
 EBB_INLINE void copy_rows_of(char* to, std::ptrdiff_t to_step, const char* from, std::ptrdiff_t from_step, std::size_t rows) {
   for (; rows > 0; --rows, to += to_step, from += from_step)
     repeat<Registers>([&]<int I>() EBB_LAMBDA {
-      constexpr auto at = I * static_cast<std::ptrdiff_t>(simd::register_bytes);
-      simd::vector<char> x;
+      constexpr auto at = I * static_cast<std::ptrdiff_t>(Bytes);
+      simd::vector<char, Bytes> x;
       std::memcpy(&x, from + at, sizeof x);
       std::memcpy(to + at, &x, sizeof x);
     });
 }
+/// Rows of an odd number of halves of a cache line, each of which lies in one line: some registers would be stored to two lines, which
+/// takes longer. False: there are too many of them.
+EBB_INLINE bool copy_rows_by_halves(char* to, std::ptrdiff_t to_step, const char* from, std::ptrdiff_t from_step, std::size_t rows,
+                                    std::size_t bytes) {
+  constexpr std::size_t half = simd::register_bytes / 2;
+  const auto copy = [&]<int Halves>() EBB_LAMBDA {
+    copy_rows_of<Halves, half>(to, to_step, from, from_step, rows);
+    return true;
+  };
+  switch (bytes / half) {
+    case 1: return copy.template operator()<1>();
+    case 3: return copy.template operator()<3>();
+    case 5: return copy.template operator()<5>();
+    case 7: return copy.template operator()<7>();
+    default: return false;
+  }
+}
 /// Rows of `bytes` bytes. The usual lengths need no loop for each row.
 EBB_INLINE void copy_rows(char* to, std::ptrdiff_t to_step, const char* from, std::ptrdiff_t from_step, std::size_t rows,
                           std::size_t bytes) {
+  if constexpr (constexpr std::size_t line = 64; simd::register_bytes == line) {
+    const std::size_t places = reinterpret_cast<std::uintptr_t>(to) | static_cast<std::size_t>(to_step) | bytes;
+    if (places % line == line / 2 && bytes % line != 0 && copy_rows_by_halves(to, to_step, from, from_step, rows, bytes)) return;
+  }
   switch (bytes) {
     case 1 * simd::register_bytes: return copy_rows_of<1>(to, to_step, from, from_step, rows);
     case 2 * simd::register_bytes: return copy_rows_of<2>(to, to_step, from, from_step, rows);
+    case 3 * simd::register_bytes: return copy_rows_of<3>(to, to_step, from, from_step, rows);
     case 4 * simd::register_bytes: return copy_rows_of<4>(to, to_step, from, from_step, rows);
     case 8 * simd::register_bytes: return copy_rows_of<8>(to, to_step, from, from_step, rows);
     default:
       for (; rows > 0; --rows, to += to_step, from += from_step) copy_row(to, from, bytes);
   }
+}
+
+/// Arrays of elements of `size` bytes, joined along an axis; what lies in the result already is not copied. `strides`: those of arrays
+/// that do not lie row by row, or nullptr. False: nothing is written, since only a strided copy can do it, or does it faster.
+EBB_ONCE bool join_rows(char* to, const void* const* from, const extent_list* shapes, const std::ptrdiff_t* const* strides, int count,
+                        int axis, std::size_t size) {
+  const auto part = [=](int j) EBB_LAMBDA { return shapes[j].volume(axis, shapes[j].rank) * size; };
+  const auto apart = [=](int j) EBB_LAMBDA { return strides ? strides[j] : nullptr; };
+  std::size_t row = 0;
+  for (int j = 0; j < count; ++j) {
+    if (axis > 0 && part(j) == size) return false;
+    if (apart(j)) {
+      std::ptrdiff_t step = 1;
+      for (int i = shapes[j].rank - 1; i >= axis; step *= static_cast<std::ptrdiff_t>(shapes[j].e[i--]))
+        if (axis != 1 || (shapes[j].e[i] > 1 && apart(j)[i] != step)) return false;
+    }
+    row += part(j);
+  }
+  const std::size_t rows = shapes[0].volume(0, axis);
+  for (int j = 0; j < count; to += part(j++)) {
+    const auto step = apart(j) ? apart(j)[0] * static_cast<std::ptrdiff_t>(size) : static_cast<std::ptrdiff_t>(part(j));
+    if (to != from[j] && part(j) > 0)
+      copy_rows(to, static_cast<std::ptrdiff_t>(row), static_cast<const char*>(from[j]), step, rows, part(j));
+  }
+  return true;
+}
+
+/// Zeros in the first and the last bytes of rows. False: they are fewer than a register has, which would take as many stores as whole rows,
+/// or many more, and nothing is written.
+inline bool clear_around(char* to, std::size_t rows, std::size_t row_bytes, std::size_t before, std::size_t after) {
+  constexpr std::size_t size = simd::register_bytes;
+  const auto is_short = [](std::size_t n) { return n == 0 || (n >= size && n <= 16 * size); };
+  if (!is_short(before) || !is_short(after)) return false;
+  const auto clear = [](char* at, std::size_t bytes) EBB_LAMBDA {
+    constexpr simd::vector<char> zeros{};
+    std::size_t i = 0;
+    for (; i + size <= bytes; i += size) std::memcpy(at + i, &zeros, size);
+    if (i < bytes) std::memcpy(at + bytes - size, &zeros, size);
+  };
+  for (; rows > 0; --rows, to += row_bytes) {
+    clear(to, before);
+    clear(to + row_bytes - after, after);
+  }
+  return true;
 }
 
 namespace move {

@@ -64,37 +64,30 @@ void move_whole(const Call& c) {
   for (int j = 0; j < c.count; ++j) covered += c.shapes[j].volume();
   // An operand may have been written where it lies in the result: see [note: parts of arrays].
   char* const out = static_cast<char*>(c.out);
-  if (c.count > 1 && c.attr[0] == 0 && !c.strides) {  // a concat along the first axis: its operands lie one after the other
-    char* at = out;
-    for (int j = 0; j < c.count; ++j) {
-      const std::size_t bytes = c.shapes[j].volume() * size;
-      if (at != c.in[j] && bytes > 0) kernel::copy_row(at, static_cast<const char*>(c.in[j]), bytes);
-      at += bytes;
-    }
-    return;
-  }
+  if (c.count > 1 && kernel::join_rows(out, c.in, c.shapes, c.strides, c.count, static_cast<int>(c.attr[0]), size)) return;
   if (joins_columns(c)) {
     const std::size_t rows = c.result.volume(0, static_cast<int>(c.attr[0])), columns = static_cast<std::size_t>(c.count);
     return size == 4 ? kernel::join_columns<4>(out, c.in, columns, rows) : kernel::join_columns<8>(out, c.in, columns, rows);
   }
   const auto begin = [&](const strided_copy& box) { return out + box.to_offset * static_cast<std::ptrdiff_t>(size); };
+  strided_copy box = c.op->copy(call, 0);
   if (covered < elements) {
-    const strided_copy box = c.op->copy(call, 0);
     char* const first = begin(box);
+    const auto axis = static_cast<int>(c.attr[0] & 15);
+    const std::size_t row = c.result.volume(axis, c.result.rank) * size, part = c.shapes[0].volume(axis, c.result.rank) * size;
+    const auto before = static_cast<std::size_t>(first - out), after = row - before - part;
     if (covered > 0 && first == c.in[0]) {
-      const auto axis = static_cast<int>(c.attr[0] & 15);
-      const std::size_t row = c.result.volume(axis, c.result.rank) * size, part = c.shapes[0].volume(axis, c.result.rank) * size;
-      const auto before = static_cast<std::size_t>(first - out);
       for (char *at = out, *end = out + elements * size; at != end; at += row) {
         std::memset(at, 0, before);
-        std::memset(at + before + part, 0, row - before - part);
+        std::memset(at + before + part, 0, after);
       }
       return;
     }
-    std::memset(out, 0, elements * size);
+    if (covered == 0 || c.attr[0] >> 4 != 1 || !kernel::clear_around(out, elements * size / row, row, before, after))
+      std::memset(out, 0, elements * size);
   }
   for (int j = 0; j < c.count; ++j) {
-    strided_copy box = c.op->copy(call, j);
+    if (j > 0) box = c.op->copy(call, j);
     if (c.strides && c.strides[j]) std::copy_n(c.strides[j], box.rank, box.from);
     if (begin(box) != c.in[j]) kernel::copy(box, c.in[j], out, size);
   }
