@@ -63,8 +63,8 @@ struct masked_call {
   /// The result of Op, whose bits are compared with its reference.
   template <class Op>
   std::vector<float> run(int by, const std::vector<std::vector<float>>& in, const std::vector<ebb::extent_list>& shapes,
-                         const ebb::extent_list& out) const {
-    const auto attr = ebb::detail::attention_attributes{causal, mask.has_value(), p.has_value(), by, group, 0}.packed();
+                         const ebb::extent_list& out, bool together = false) const {
+    const auto attr = ebb::detail::attention_attributes{causal, mask.has_value(), p.has_value(), by, group, 0, together}.packed();
     const std::int64_t packed[] = {attr.a, attr.b};
     std::vector<const void*> data;
     std::vector<std::vector<ebb::cell>> cells;
@@ -158,9 +158,16 @@ struct masked_call {
     in.resize(3), shapes.resize(3);
     in.push_back(g), shapes.push_back({3, {heads, l, e + 2}});
     with_changes();
-    run<ebb::op::attend_back>(0, in, shapes, shapes[0]);
-    run<ebb::op::attend_back>(1, in, shapes, shapes[1]);
+    const auto of_q = run<ebb::op::attend_back>(0, in, shapes, shapes[0]);
+    const auto of_k = run<ebb::op::attend_back>(1, in, shapes, shapes[1]);
     const auto of_v = run<ebb::op::attend_back>(2, in, shapes, shapes[2]);
+    if (l == s && group == 1) {
+      std::vector<float> joined;
+      for (std::size_t i = 0; i < heads * l; ++i)
+        for (const auto& [x, width] : {std::pair(&of_q, d), std::pair(&of_k, d), std::pair(&of_v, e)})
+          joined.insert(joined.end(), x->data() + i * width, x->data() + (i + 1) * width);
+      CHECK(test::same_bits(run<ebb::op::attend_back>(0, in, shapes, {3, {heads, l, 2 * d + e}}, true), joined));
+    }
     std::size_t wrong_gradients = 0;
     for (std::size_t i = 0; i < of_v.size(); ++i) wrong_gradients += !(std::fabs(of_v[i] - by_v[i]) <= 1e-4L);
     if (mask) {
@@ -183,6 +190,8 @@ TEST_CASE("attention with masks, shared heads and dropout has the reference's bi
       {.heads = 6, .l = 66, .s = 67, .group = 3, .causal = true, .mask = extent_list{3, {6, 66, 67}}, .p = 0.125},
       {.heads = 4, .l = 3, .s = 70, .group = 2},
       {.l = 66, .s = 70, .p = 0.75},
+      {.l = 70, .s = 70, .d = 5, .e = 5, .causal = true, .mask = extent_list{3, {2, 70, 70}}, .p = 0.25},
+      {.heads = 3, .l = 130, .s = 130, .d = 4, .e = 4, .p = 0.5},
       {.l = 3, .s = 0, .mask = extent_list{3, {2, 3, 0}}, .p = 0.5},
       {.l = 2, .s = 3, .p = 1},
   };

@@ -153,17 +153,24 @@ inline void attend(const attention_extents& a, const attention_changes<T>& chang
   }
 }
 
-/// Adds to out the gradient by q / scale, k / scale, v or the mask, for `by` = 0, 1, 2 or 3. The columns of g [rows, width + 2] are the
-/// gradient of the result; the logarithm of the sum of exponentials; and the sum over the result's columns of gradient times result, minus
-/// the gradient of the logarithm.
+/// The places where gradients are added, and how far the rows of each are apart; null: that one is not wanted.
 template <class T>
-inline void attend_back(const attention_extents& a, const attention_changes<T>& changes, int by, const T* q, const T* k, const T* v,
-                        const T* g, T* out, T* scratch) {
+struct attention_gradients {
+  T *q = nullptr, *k = nullptr, *v = nullptr, *mask = nullptr;
+  std::ptrdiff_t row = 0;
+};
+
+/// Adds the gradients by q / scale, k / scale, v and the mask. The columns of g [rows, width + 2] are the gradient of the result; the
+/// logarithm of the sum of exponentials; and the sum over the result's columns of gradient times result, minus the gradient of the
+/// logarithm. Each sum goes over rising rows, or columns, whichever gradients are wanted.
+template <class T>
+inline void attend_back(const attention_extents& a, const attention_changes<T>& changes, const T* q, const T* k, const T* v, const T* g,
+                        const attention_gradients<T>& to, T* scratch) {
   constexpr std::ptrdiff_t block = attention_extents::block;
   T* const scores = scratch;
   T* const slopes = scores + block * block;
   T* const panel = slopes + block * block;
-  const std::ptrdiff_t g_row = a.width + 2, out_row = by == 2 ? a.width : a.depth;
+  const std::ptrdiff_t g_row = a.width + 2;
   const auto add_block = [&](std::ptrdiff_t i, std::ptrdiff_t j) {
     const std::ptrdiff_t m = std::min(block, a.rows - i), n = std::min(block, a.columns - j);
     attention_parts::multiply(m, n, a.depth, q + i * a.depth, a.depth, k + j * a.depth, a.depth, scores, panel);
@@ -172,26 +179,29 @@ inline void attend_back(const attention_extents& a, const attention_changes<T>& 
       const std::ptrdiff_t count = std::min(n, a.seen(i + r + 1) - j);
       const T scale = changes.add_mask(a, i + r, j, count, row);
       attention_parts::exponentials(row, count, n, scale, subtracted(g[(i + r) * g_row + a.width]));
-      if (by == 2) changes.drop(a, i + r, j, n, row);
     }
-    if (by == 2) return tile::block(n, m, matrix<T>{scores, 1, block}, g + i * g_row, g_row, out + j * out_row, out_row, out_row, true);
-    attention_parts::multiply(m, n, a.width, g + i * g_row, g_row, v + j * a.width, a.width, slopes, panel);
-    for (std::ptrdiff_t r = 0; r < m; ++r) {
-      const T less = g[(i + r) * g_row + a.width + 1];
-      T* const row = slopes + r * block;
-      changes.drop(a, i + r, j, n, row);
-      for (std::ptrdiff_t c = 0; c < n; ++c) row[c] = scores[r * block + c] * (row[c] - less);
-      for (std::ptrdiff_t c = 0; by == 3 && c < n; ++c) out[(i + r) * a.mask_row + (j + c) * a.mask_column] += row[c];
+    if (to.q || to.k || to.mask) {
+      attention_parts::multiply(m, n, a.width, g + i * g_row, g_row, v + j * a.width, a.width, slopes, panel);
+      for (std::ptrdiff_t r = 0; r < m; ++r) {
+        const T less = g[(i + r) * g_row + a.width + 1];
+        T* const row = slopes + r * block;
+        changes.drop(a, i + r, j, n, row);
+        for (std::ptrdiff_t c = 0; c < n; ++c) row[c] = scores[r * block + c] * (row[c] - less);
+        for (std::ptrdiff_t c = 0; to.mask && c < n; ++c) to.mask[(i + r) * a.mask_row + (j + c) * a.mask_column] += row[c];
+      }
     }
-    if (by == 0) tile::block(m, n, matrix<T>{slopes, block, 1}, k + j * a.depth, a.depth, out + i * out_row, out_row, out_row, true);
-    if (by == 1) tile::block(n, m, matrix<T>{slopes, 1, block}, q + i * a.depth, a.depth, out + j * out_row, out_row, out_row, true);
+    if (to.q) tile::block(m, n, matrix<T>{slopes, block, 1}, k + j * a.depth, a.depth, to.q + i * to.row, to.row, a.depth, true);
+    if (to.k) tile::block(n, m, matrix<T>{slopes, 1, block}, q + i * a.depth, a.depth, to.k + j * to.row, to.row, a.depth, true);
+    if (!to.v) return;
+    for (std::ptrdiff_t r = 0; r < m; ++r) changes.drop(a, i + r, j, n, scores + r * block);
+    tile::block(n, m, matrix<T>{scores, 1, block}, g + i * g_row, g_row, to.v + j * to.row, to.row, a.width, true);
   };
-  if (by == 0 || by == 3)
-    for (std::ptrdiff_t i = 0; i < a.rows; i += block)
-      for (std::ptrdiff_t j = 0; j < a.seen(std::min(i + block, a.rows)); j += block) add_block(i, j);
-  else
+  if (to.k || to.v)
     for (std::ptrdiff_t j = 0; j < a.columns; j += block)
       for (std::ptrdiff_t i = a.causal ? j : 0; i < a.rows; i += block) add_block(i, j);
+  else
+    for (std::ptrdiff_t i = 0; i < a.rows; i += block)
+      for (std::ptrdiff_t j = 0; j < a.seen(std::min(i + block, a.rows)); j += block) add_block(i, j);
 }
 
 }  // namespace ebb::inline EBB_ABI::kernel

@@ -43,6 +43,12 @@ constexpr operand<T> for_shared_heads(operand<T> x, operand<T> to, int group) {
 /// attend_back, composed of products and elementwise operations. In has its operands.
 template <class T>
 constexpr operand<T> composed_attend_back(const operand<T>* in, attention_attributes a) {
+  if (a.together) {
+    int by[3] = {};
+    a.together = false;
+    for (a.by = 0; a.by < 3; ++a.by) by[a.by] = composed_attend_back(in, a).id;
+    return {in[0].g, emit<op::concat, T>(*in[0].g, number_range{by, 3}, {in[0].rank() - 1})};
+  }
   const operand<T> q = in[0], g = in[3], k = for_each_head(in[1], a.group), v = for_each_head(in[2], a.group);
   const int last = q.rank() - 1, width = v.extent(last);
   const std::int64_t along = std::int64_t{1} << last;
@@ -97,10 +103,17 @@ constexpr vec<int> attend::pull(operand<T> g, const vec<operand<T>>& x, operand<
     operands.push(x[j].id);
   }
   if (x.size() == 3) operands.push(both.id);
-  for (int j = 0; j < 3 + a.masked; ++j) {
-    a.by = j;
-    r.push(emit_as<attend_back, T>(in, x[j].shape_number(), {operands.data(), operands.size()}, a.packed()));
+  const auto gradient = [&](const shape& s) {
+    return operand<T>{&in, emit_as<attend_back, T>(in, in.intern(s), {operands.data(), operands.size()}, a.packed())};
+  };
+  // Gradients of equal shapes have one step, which computes the probabilities once.
+  a.together = width >= 0 && x[0].shape_number() == x[1].shape_number() && x[0].shape_number() == x[2].shape_number();
+  if (a.together) {
+    const auto three = gradient(with_extent(x[0].extents(), last, 3 * width));
+    for (int j = 0; j < 3; ++j) r.push(ebb::detail::columns_of(three, j * width, width).id);
+    a.together = false;
   }
+  for (a.by = r.size(); a.by < 3 + a.masked; ++a.by) r.push(gradient(x[a.by].extents()).id);
   if (a.drops) r.push(nothing.id);
   return r;
 }

@@ -12,18 +12,20 @@ namespace ebb::inline EBB_ABI::detail {
 
 /// The attributes and operands of attention.
 /// attr 0: bit 0: causal; bits 1 and 2: the operand that a gradient is by, 3 for the mask; bit 3: there is a mask; bit 4: there is noise,
-/// see [note: keys in traced functions]; from bit 8: how many more heads than one of q share one of k and v. attr 1: the bits of the scale
-/// as a double; 0 means 1 / sqrt(depth). Operands: q, k, v, for gradients g, then the mask and the noise, if they are there.
+/// see [note: keys in traced functions]; bit 5: the gradients by q, k and v, side by side; from bit 8: how many more heads than one of q
+/// share one of k and v. attr 1: the bits of the scale as a double; 0 means 1 / sqrt(depth). Operands: q, k, v, for gradients g, then the
+/// mask and the noise, if they are there.
 struct attention_attributes {
   bool causal = false, masked = false, drops = false;
   int by = 0, group = 1;
   std::int64_t scale = 0;
+  bool together = false;
 
   constexpr attributes packed() const {
-    return {causal + 2 * by + 8 * masked + 16 * drops + (std::int64_t{group - 1} << 8), scale};
+    return {causal + 2 * by + 8 * masked + 16 * drops + 32 * together + (std::int64_t{group - 1} << 8), scale};
   }
   static constexpr attention_attributes unpacked(std::int64_t a, std::int64_t b) {
-    return {(a & 1) != 0, (a & 8) != 0, (a & 16) != 0, static_cast<int>(a >> 1 & 3), static_cast<int>(a >> 8) + 1, b};
+    return {(a & 1) != 0, (a & 8) != 0, (a & 16) != 0, static_cast<int>(a >> 1 & 3), static_cast<int>(a >> 8) + 1, b, (a & 32) != 0};
   }
 };
 
@@ -66,11 +68,14 @@ struct attention_call : attention_attributes {
     return at;
   }
   constexpr std::uint64_t first_number(std::ptrdiff_t b) const { return static_cast<std::uint64_t>(b % each_key * a.rows * a.columns); }
-  /// The place where the gradient of an array of the batch is added, in elements.
-  constexpr std::ptrdiff_t result_at(std::ptrdiff_t b) const {
-    if (by == 3) return mask_at(b);
-    return by == 0 ? b * a.rows * a.depth : b / group * a.columns * (by == 1 ? a.depth : a.width);
+  /// The columns of the result: the gradients by q, k and v are side by side.
+  constexpr std::ptrdiff_t columns() const { return together ? 2 * a.depth + a.width : by == 2 ? a.width : a.depth; }
+  /// The place where the gradient of an array of the batch is added, in elements: by operand `of`, which is `by` or one of all.
+  constexpr std::ptrdiff_t result_at(std::ptrdiff_t b, int of) const {
+    if (of == 3) return mask_at(b);
+    return (of == 0 ? b * a.rows : b / group * a.columns) * columns() + (together ? of * a.depth : 0);
   }
+  constexpr bool wants(int of) const { return together ? of < 3 : of == by; }
 
   /// Calls f(b, operands, changes) for each array of the batch; x has all operands.
   template <class S>
@@ -211,7 +216,8 @@ struct attend : attending {
   static constexpr vec<int> pull(operand<T> g, const vec<operand<T>>& x, operand<T> out);
 };
 
-/// The gradient by q, k, v or the mask: see kernel::attend_back.   Saves: q, k, v, g, mask. Its pull is that of the composed form.
+/// The gradient by q, k, v or the mask, or by the first three, side by side along the last axis: see kernel::attend_back.
+/// Saves: q, k, v, g, mask. Its pull is that of the composed form.
 struct attend_back : attending {
   static constexpr std::string_view name = "attend_back";
   template <class T>
@@ -220,36 +226,38 @@ struct attend_back : attending {
     using S = ebb::detail::computed_in<T>;
     ebb::detail::with_wide<T>(c, [&](const S* const* in, S* out) {
       S* const scratch = reinterpret_cast<S*>(thread_scratch().take(static_cast<std::size_t>(call.a.scratch()) * sizeof(S)));
-      const std::size_t size = c.result.volume();
+      const auto size = static_cast<std::ptrdiff_t>(c.result.volume());
       std::fill_n(out, size, S(0));
       call.each(in, [&](std::ptrdiff_t b, const S* const* at, const auto& changes) {
-        kernel::attend_back(call.a, changes, call.by, at[0], at[1], at[2], in[3] + b * call.a.rows * (call.a.width + 2),
-                            out + call.result_at(b), scratch);
+        const auto to = [&](int of) { return call.wants(of) ? out + call.result_at(b, of) : nullptr; };
+        kernel::attend_back<S>(call.a, changes, at[0], at[1], at[2], in[3] + b * call.a.rows * (call.a.width + 2),
+                               {to(0), to(1), to(2), to(3), call.columns()}, scratch);
       });
-      if (call.by < 2)
-        for (std::size_t i = 0; i < size; ++i) out[i] *= static_cast<S>(call.a.scale);
+      if (!call.wants(0) && !call.wants(1)) return;
+      const std::ptrdiff_t scaled = call.together ? 2 * call.a.depth : call.columns();
+      for (std::ptrdiff_t row = 0; row < size; row += call.columns())
+        for (std::ptrdiff_t i = 0; i < scaled; ++i) out[row + i] *= static_cast<S>(call.a.scale);
     });
   }
   template <class S>
   static constexpr void reference(const move_call& c, auto in, auto put) {
     const ebb::detail::attention_call call(c.in, c.attr, true);
     const kernel::attention_extents& a = call.a;
-    const int by = call.by;
-    const std::ptrdiff_t width = by == 2 ? a.width : a.depth, g_row = a.width + 2;
     vec<S> sums(static_cast<int>(c.out.volume()), S(0));
     ebb::detail::with_arrays<S>(c, 4 + call.masked + call.drops, in, [&](const S* const* x) {
       call.each(x, [&](std::ptrdiff_t b, const S* const* at, const auto& changes) {
-        const auto add = [&](std::ptrdiff_t i, std::ptrdiff_t j) {
-          const S* const g = x[3] + (b * a.rows + i) * g_row;
+        const auto add = [&](std::ptrdiff_t i, std::ptrdiff_t j, int of) {
+          const S* const g = x[3] + (b * a.rows + i) * (a.width + 2);
           S e = lane::exp(score(call, at, changes, i, j) - kernel::subtracted(g[a.width]));
           S slope = ebb::detail::chain_of_products(a.width, g, at[2] + j * a.width);
-          changes.drop(a, i, j, 1, by == 2 ? &e : &slope);
-          const S factor = by == 2 ? e : e * (slope - g[a.width + 1]);
-          S* const to = sums.data() + call.result_at(b);
-          if (by == 3) to[i * a.mask_row + j * a.mask_column] += factor;
-          const S* const other = by == 0 ? at[1] + j * width : by == 1 ? at[0] + i * width : g;
-          for (std::ptrdiff_t p = 0; by != 3 && p < width; ++p) {
-            S& sum = to[(by == 0 ? i : j) * width + p];
+          changes.drop(a, i, j, 1, of == 2 ? &e : &slope);
+          const S factor = of == 2 ? e : e * (slope - g[a.width + 1]);
+          S* const to = sums.data() + call.result_at(b, of);
+          if (of == 3) to[i * a.mask_row + j * a.mask_column] += factor;
+          const std::ptrdiff_t width = of == 2 ? a.width : a.depth;
+          const S* const other = of == 0 ? at[1] + j * width : of == 1 ? at[0] + i * width : g;
+          for (std::ptrdiff_t p = 0; of != 3 && p < width; ++p) {
+            S& sum = to[(of == 0 ? i : j) * call.columns() + p];
             sum = lane::fma(factor, other[p], sum);
           }
         };
@@ -257,10 +265,15 @@ struct attend_back : attending {
         for (std::ptrdiff_t i = 0; i < a.rows; i += a.block)
           for (std::ptrdiff_t j = 0; j < a.columns; j += a.block)
             for (std::ptrdiff_t r = i; r < std::min(i + a.block, a.rows); ++r)
-              for (std::ptrdiff_t s = j; s < std::min(j + a.block, a.seen(r + 1)); ++s) add(r, s);
+              for (std::ptrdiff_t s = j; s < std::min(j + a.block, a.seen(r + 1)); ++s)
+                for (int of = 0; of < 4; ++of)
+                  if (call.wants(of)) add(r, s, of);
       });
     });
-    for (int i = 0; i < sums.size(); ++i) put(static_cast<std::size_t>(i), by >= 2 ? sums[i] : sums[i] * static_cast<S>(a.scale));
+    for (int i = 0; i < sums.size(); ++i) {
+      const bool scaled = call.together ? i % call.columns() < 2 * a.depth : call.by < 2;
+      put(static_cast<std::size_t>(i), scaled ? sums[i] * static_cast<S>(a.scale) : sums[i]);
+    }
   }
   template <class T>
   static constexpr vec<int> pull(operand<T> u, const vec<operand<T>>& given, operand<T> out);
