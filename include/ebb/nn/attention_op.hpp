@@ -243,6 +243,7 @@ struct attend_back : attending {
   static constexpr void reference(const move_call& c, auto in, auto put) {
     const ebb::detail::attention_call call(c.in, c.attr, true);
     const kernel::attention_extents& a = call.a;
+    const std::ptrdiff_t widths[] = {a.depth, a.depth, a.width, 0};
     vec<S> sums(static_cast<int>(c.out.volume()), S(0));
     ebb::detail::with_arrays<S>(c, 4 + call.masked + call.drops, in, [&](const S* const* x) {
       call.each(x, [&](std::ptrdiff_t b, const S* const* at, const auto& changes) {
@@ -254,9 +255,8 @@ struct attend_back : attending {
           const S factor = of == 2 ? e : e * (slope - g[a.width + 1]);
           S* const to = sums.data() + call.result_at(b, of);
           if (of == 3) to[i * a.mask_row + j * a.mask_column] += factor;
-          const std::ptrdiff_t width = of == 2 ? a.width : a.depth;
-          const S* const other = of == 0 ? at[1] + j * width : of == 1 ? at[0] + i * width : g;
-          for (std::ptrdiff_t p = 0; of != 3 && p < width; ++p) {
+          const S* const other = of == 0 ? at[1] + j * a.depth : of == 1 ? at[0] + i * a.depth : g;
+          for (std::ptrdiff_t p = 0; p < widths[of]; ++p) {
             S& sum = to[(of == 0 ? i : j) * call.columns() + p];
             sum = lane::fma(factor, other[p], sum);
           }
