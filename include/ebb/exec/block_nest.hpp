@@ -14,7 +14,6 @@
 #include "block_run.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace ebb::inline EBB_ABI::detail {
 
@@ -236,7 +235,7 @@ class block_nest {
       if (store(i).joined.count > 0) store_joined(i, j, n);
     for (int i = 0; i < out_.size(); ++i) {
       const std::size_t size = size_of(store(i).from.type);
-      if (store(i).joined.count == 0) std::memcpy(out_[i] + j * size, at(store(i).from), n * size);
+      if (store(i).joined.count == 0) kernel::copy_row(out_[i] + j * size, at(store(i).from), n * size);
     }
   }
   EBB_ONCE void store_joined(int i, std::size_t j, std::size_t n) {
@@ -271,7 +270,7 @@ class block_nest {
       fill(at(x.to) + static_cast<std::size_t>(begin) * size, x.bits, size, static_cast<std::size_t>(end - begin));
     } else if (begin < end) {
       const char* const from = row + (static_cast<std::ptrdiff_t>(j) + begin) * static_cast<std::ptrdiff_t>(size);
-      std::memcpy(at(x.to) + static_cast<std::size_t>(begin) * size, from, static_cast<std::size_t>(end - begin) * size);
+      kernel::copy_row(at(x.to) + static_cast<std::size_t>(begin) * size, from, static_cast<std::size_t>(end - begin) * size);
     }
   }
   EBB_ONCE void copy_with_step(const nest_load& x, const char* row, std::ptrdiff_t bytes, std::size_t j, std::size_t n) {
