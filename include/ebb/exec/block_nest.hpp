@@ -14,6 +14,7 @@
 #include "block_run.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace ebb::inline EBB_ABI::detail {
 
