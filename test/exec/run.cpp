@@ -234,3 +234,25 @@ TEST_CASE("a result may overwrite an argument that its band still reads") {
   for (std::size_t i = 0; i < 20; ++i) CHECK(over_w(i) == dw(i));
   for (std::size_t i = 0; i < 900; ++i) REQUIRE(over_t(i) == dt(i));
 }
+
+TEST_CASE("a value that is several results is stored in each: one element, rows, in the memory of an argument") {
+  constexpr auto thrice = [](auto x) {
+    const auto y = x * x + 1;
+    return std::tuple{y, ebb::flatten(y), y};
+  };
+  STATIC_REQUIRE(program_of<decltype(thrice), term<float, dyn, dyn>>::plan.size.copies == 0);
+  for (const std::size_t n : {0u, 1u, 3u, 40u, 333u}) {
+    auto x = ebb::normal<float, dyn, dyn>(n + 1, {n, 3});
+    const auto [y, flat, z] = ebb::compile(thrice)(x);
+    const auto expected = ebb::compile([](auto v) { return v * v + 1; })(x);
+    ebb::tensor<float, dyn> over(n * 3);
+    ebb::tensor<float, dyn, dyn> other(n, 3);
+    CHECK((ebb::all_equal(y, expected) && ebb::all_equal(z, expected) && ebb::all_equal(ebb::reshape<dyn, 3>(flat), expected)));
+    ebb::compile(thrice)(ebb::into(other, over, x), x);
+    CHECK((ebb::all_equal(x, expected) && ebb::all_equal(other, expected) && ebb::all_equal(over, flat)));
+  }
+  const auto [a, b] = ebb::compile([](auto x) { return std::tuple{2 * x, 2 * x}; })(3.0);
+  CHECK((a == 6 && b == 6));
+  const auto [dx, dy] = ebb::grad<0, 1>([](auto x, auto y) { return ebb::sum(x + y); })(ebb::tensor<double, 5>{}, ebb::tensor<double, 5>{});
+  CHECK((ebb::all_equal(dx, ebb::tensor<double, 5>{1, 1, 1, 1, 1}) && ebb::all_equal(dy, dx)));
+}

@@ -260,20 +260,34 @@ TEST_CASE("temporaries of other shapes and sizes have places of their own") {
   CHECK(p.places.size() == count(p, role::temporary));
 }
 
-TEST_CASE("a result without memory of its own is copied") {
+TEST_CASE("an argument that is a result is copied, and a loop stores a value that is several results in all of them") {
   builder b;
   const auto x = b.argument({4, 2});
   const auto y = -x;
   const auto view = ebb::reshape_to(y, b.g.intern(b.of({8})));
   const plan p = b.planned({x.id, y.id, y.id, view.id, ebb::reshape_to(x, b.g.intern(b.of({8}))).id});
   CHECK(p.steps.size() == 1);
-  REQUIRE(p.copies.size() == 4);
+  REQUIRE(p.copies.size() == 2);
   CHECK(p.buffers[p.copies[0].buffer].is == role::argument);
   CHECK(p.copies[0].result == 0);
-  CHECK(p.buffers[p.copies[1].buffer].is == role::result);
-  CHECK(p.buffers[p.copies[1].buffer].number == 1);
-  CHECK(p.copies[2].buffer == p.copies[1].buffer);
-  CHECK(p.buffers[p.copies[3].buffer].is == role::argument);
+  CHECK(p.buffers[p.copies[1].buffer].is == role::argument);
+  CHECK(p.copies[1].result == 4);
+  REQUIRE(p.stores.size() == 3);
+  int results = 0;
+  for (const ebb::nest_store& s : p.stores) {
+    CHECK(p.buffers[s.buffer].is == role::result);
+    results += 1 << p.buffers[s.buffer].number;
+  }
+  CHECK(results == 0b1110);
+}
+
+TEST_CASE("a product that is two results is copied") {
+  builder b;
+  const auto x = b.argument({4, 4});
+  const auto y = emit_on<ebb::op::matmul>({}, x, x);
+  const plan p = b.planned({y.id, y.id});
+  REQUIRE(p.copies.size() == 1);
+  CHECK(p.copies[0].result == 1);
 }
 
 TEST_CASE("literals, indices and broadcasts can be results") {

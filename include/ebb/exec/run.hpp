@@ -188,8 +188,9 @@ EBB_INLINE void make_copies(void* const* results, void* const* buffer, const std
   repeat<P::plan.size.copies>([&]<int I>() EBB_LAMBDA {
     constexpr plan_copy copy = P::plan.copies[static_cast<std::size_t>(I)];
     constexpr plan_buffer from = P::plan.buffers[static_cast<std::size_t>(copy.buffer)];
-    if (const std::size_t bytes = bytes_of_shape<P, from.shape>(from.type, symbol, axes_of<P, from.shape>{}))
-      std::memcpy(results[copy.result], buffer[copy.buffer], bytes);
+    const std::size_t bytes = bytes_of_shape<P, from.shape>(from.type, symbol, axes_of<P, from.shape>{});
+    if (bytes >= 1024) kernel::copy_long(static_cast<char*>(results[copy.result]), static_cast<const char*>(buffer[copy.buffer]), bytes);
+    else if (bytes > 0) std::memcpy(results[copy.result], buffer[copy.buffer], bytes);
   });
 }
 

@@ -63,8 +63,11 @@ class planner {
   EBB_COLD constexpr void assign_results() {
     for (int o = 0; o < g_.out.size(); ++o) {
       const int k = viewed(g_, g_.out[o]);
-      if (buffer_[k] < 0 && g_.op(k).what != kind::input)
-        buffer_[k] = p_.buffers.push({plan_buffer::role::result, o, g_.op(k).result, g_.eq[k].shape});
+      const op_info& op = g_.op(k);
+      const bool in_loop = fused_.stored[k] && (op.what == kind::elementwise || op.what == kind::literal);
+      const plan_buffer result{plan_buffer::role::result, o, op.result, g_.eq[k].shape};
+      if (buffer_[k] < 0 && op.what != kind::input) buffer_[k] = p_.buffers.push(result);
+      else if (in_loop) again_.push({p_.buffers.push(result), buffer_of(k)});
       else p_.copies.push({o, buffer_of(k)});
     }
   }
@@ -110,8 +113,7 @@ class planner {
     s.why = fused_.copies[k];
     const bool product = s.what == kind::contract, strides = product || joins_parts(g_.op(k));
     if (s.what != kind::loop) s.out = product ? buffer_of_product(k) : buffer_of(k);
-    s.joined.first = p_.joined.size();
-    s.joined.count = g_.eq[k].count;
+    s.joined = {p_.joined.size(), g_.eq[k].count};
     for (int j = 0; j < g_.eq[k].count; ++j) {
       const int x = g_.operand(k, j), b = strides && fused_.is_shown_apart(g_, x) ? view_of(x) : buffer_of(x);
       if (j < 2) s.in[j] = b;
@@ -237,10 +239,8 @@ class planner {
     n.shape = x.shape;
     find_loops(x, n);
     n.run_from = n.loops;
-    n.loads.first = p_.loads.size();
-    n.computes.first = p_.computes.size();
-    n.reduces.first = p_.reduces.size();
-    n.stores.first = p_.stores.size();
+    n.loads.first = p_.loads.size(), n.computes.first = p_.computes.size();
+    n.reduces.first = p_.reduces.size(), n.stores.first = p_.stores.size();
     exchange_ = exchanged_quotients(x, n);
     n.small = x.members.size() <= 16 && exchange_ == 0;
     for (int k : x.members) {
@@ -254,10 +254,8 @@ class planner {
       }
       if (e.op->heavy && e.op->what == kind::elementwise) n.small = false;
     }
-    n.loads.count = p_.loads.size() - n.loads.first;
-    n.computes.count = p_.computes.size() - n.computes.first;
-    n.reduces.count = p_.reduces.size() - n.reduces.first;
-    n.stores.count = p_.stores.size() - n.stores.first;
+    n.loads.count = p_.loads.size() - n.loads.first, n.computes.count = p_.computes.size() - n.computes.first;
+    n.reduces.count = p_.reduces.size() - n.reduces.first, n.stores.count = p_.stores.size() - n.stores.first;
     plan_step s;
     s.nest = p_.nests.push(n);
     p_.steps.push(s);
@@ -266,6 +264,8 @@ class planner {
     nest_store x{at_[k], buffer_of(k), -1, {}};
     if (plan_view v; finds_strides(k, v)) x.view = strides_by_loop(n, g_.shape_of(k), v, 0);
     p_.stores.push(x);
+    for (const plan_copy& c : again_)
+      if (c.buffer == x.buffer) p_.stores.push({x.from, c.result, -1, {}});
   }
   EBB_COLD constexpr void store_joined(nest& n, int k) {
     nest_store x{{}, buffer_of(k), -1, {p_.joined.size(), g_.eq[k].count}};
@@ -382,9 +382,9 @@ class planner {
   plan p_;
   vec<int> buffer_, stamp_;
   vec<int> view_;  // the buffer of each equation as products read it; empty if there is none
+  vec<plan_copy> again_;  // the buffers of results that a loop stores beside another buffer
   vec<slot> at_;
-  int step_ = -1;
-  int exchange_ = 0;  // divisions that are still to be exchanged in the present nest
+  int step_ = -1, exchange_ = 0;  // exchange_: divisions that are still to be exchanged in the present nest
 };
 
 }  // namespace detail

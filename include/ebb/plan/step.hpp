@@ -122,7 +122,7 @@ struct plan_place {
   row_use rows = row_use::none;
 };
 
-/// A result that shares memory: an argument that is returned, a value that is returned twice.
+/// A result that shares memory: an argument that is returned, a value of a step on whole arrays that is returned twice.
 struct plan_copy {
   int result = -1, buffer = -1;
 };
