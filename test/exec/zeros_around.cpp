@@ -200,6 +200,7 @@ TEMPLATE_TEST_CASE("masks of columns and rows, in short and long rows, also in a
   using matrix = ebb::tensor<TestType, dyn, dyn>;
   CHECK(is_one_step<matrix>(ebb::grad(variation)));
   CHECK(is_one_step<ebb::tensor<TestType, dyn, 20>>(ebb::grad(variation)));
+  CHECK(is_one_step<ebb::tensor<TestType, dyn, 10>>(ebb::grad(variation)));
   CHECK(is_one_step<matrix>(framed));
   CHECK(is_one_step<matrix>(all));
   for (const std::size_t rows : {1u, 3u})

@@ -52,6 +52,7 @@ class array_readers {
   static constexpr char loops = 1, products = 2, steps = 4, moves = 8;
 
   EBB_COLD constexpr void find() {
+    for (int k = 0; k < g_.size(); ++k) see_reduction(k);
     const equation* const eq = g_.eq.data();
     char *const late = is_late_.data(), *const others = others_.data(), *const readers = readers_.data(), *const read = is_read_.data();
     for (int k = g_.size() - 1; k >= 0; --k) {
@@ -76,6 +77,13 @@ class array_readers {
         if (is_view) readers[in[j]] |= reader_of(k, j);
       }
     }
+  }
+  constexpr void see_reduction(int k) {
+    if (g_.op(k).what != kind::reduce) return;
+    const int shape = g_.eq[g_.operand(k, 0)].shape, rank = g_.shapes[shape].rank;
+    if (g_.eq[k].attr[1] != rank || g_.eq[k].attr[0] > rank - 2) return;
+    while (across_rows_.size() <= shape) across_rows_.push(0);
+    across_rows_[shape] = 1;
   }
   /// The reader k of its operand j, a view: a loop, a product or a move that reads it where it lies, those that read k, or a step that does
   /// not.
@@ -152,9 +160,14 @@ class array_readers {
       const extent_product& step = v.along[lanes.last];
       if (has_zeros(v) && !step.is(1)) return false;
       if (step.is(1) && has_adjacent_rows(g_, s, lanes.from)) return true;
-      if (!has_long_rows(g_, s, lanes.from)) return false;
+      if (!has_long_rows(g_, s, lanes.from, step.is(1) && !is_summed_across_rows(k) ? least_adjacent : least_apart)) return false;
       return step.is(1) || step.is(-1) || is_short_step(step) || !permuted;
     }, with_zeros);
+  }
+  /// Whether a sum over more than the last axis reads what is computed over the shape of k.
+  constexpr bool is_summed_across_rows(int k) const {
+    const int shape = g_.eq[k].shape;
+    return shape < across_rows_.size() && across_rows_[shape];
   }
   constexpr bool is_read_with_zeros(int k) const { return is_read_by_loop(k, false, true); }
   /// Whether the last axis of k, a broadcast, is a repeated one: loops then read one element for each row.
@@ -167,6 +180,7 @@ class array_readers {
   const graph& g_;
   vec<char> copied_, is_result_, is_late_, others_, is_read_;
   vec<char> is_shown_;  // a move, a reshape or a broadcast reads it, other than a slice that loops read with zeros
+  vec<char> across_rows_;  // of a shape: whether a reduction along more than its last axis reads it
   vec<char> readers_;  // of a view: loops, products and moves that read it where it lies, other steps
 };
 

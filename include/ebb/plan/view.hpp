@@ -27,7 +27,8 @@
 // [note: rows apart]
 // A loop reads an array with a stride for each of its loops. So slices, permutations and reshapes that only elementwise equations over
 // their own shape, reductions and each other read are no steps, if lanes find enough to do. Axes whose strides fit are one loop, and lanes
-// run along the axes of the last one. These must have at least `least_apart` elements, where extents that only the call knows count as 64.
+// run along the axes of the last one. These must have at least `least_apart` elements, where extents that only the call knows count as 64;
+// `least_adjacent` are enough for the stride 1, if no loop over the shape adds all of its elements.
 // The stride of the last axis decides:
 //   1, -1      registers are loaded, or loaded and reversed, by any number of loops
 //   2, 3       adjacent registers are loaded, and lanes chosen from them: see [note: every third element]. Two loops may do that: a copy
@@ -87,17 +88,18 @@ constexpr bool has_adjacent_rows(const graph& g, const shape& s, int axis) {
   return true;
 }
 
-/// The elements of a row that a loop may read by itself.
-inline constexpr int least_apart = 16;
+/// The elements of a row that a loop may read by itself; and if they are adjacent, and no sum goes across the ends of the loop's rows: each
+/// row then begins within a register, and takes two steps.
+inline constexpr int least_apart = 16, least_adjacent = 8;
 
 /// Whether rows of s from `axis` on are long enough for lanes that run along them.
-constexpr bool has_long_rows(const graph& g, const shape& s, int axis) {
+constexpr bool has_long_rows(const graph& g, const shape& s, int axis, int least = least_apart) {
   std::int64_t n = 1;
   for (int a = axis; a < s.rank; ++a) {
     const int e = g.syms.find(s.e[a]);
     n *= e < 0 ? 64 : e;
   }
-  return n >= least_apart;
+  return n >= least;
 }
 
 /// Finds the place of `part` in `whole`, for a slice or a place. The reason is none if its elements are adjacent.
