@@ -4,6 +4,7 @@
 
 #include <ebb/explain.hpp>
 #include <ebb/functional.hpp>
+#include <ebb/shapes.hpp>
 
 #include <algorithm>
 
@@ -48,6 +49,31 @@ TEST_CASE("an element of a row of dyn length: give the axis a static extent") {
   CHECK(advice_in(ebb::explain(first_by_sum, advised_matrix::ones(10, 50))) ==
         advice_list{"slice: put axis 1 first: parts along the first axis need no copy, this saves 80 bytes"});
   CHECK(advice_in(ebb::explain<advised_points>(first_times_square)).empty());
+}
+
+TEST_CASE("a ring whose neighbours are read by several turns is padded once instead") {
+  constexpr auto by_roll = [](auto u) { return u + 0.1f * (ebb::roll<0>(u, 1) - 2 * u + ebb::roll<0>(u, -1)); };
+  constexpr auto by_slices = [](auto u) {
+    const auto before = ebb::concat<0>(ebb::slice<0, -1>(u), ebb::slice<0, 0, -1>(u));
+    const auto after = ebb::concat<0>(ebb::slice<0, 1>(u), ebb::slice<0, 0, 1>(u));
+    return u + 0.1f * (before - 2 * u + after);
+  };
+  constexpr auto by_pad = [](auto u) {
+    const auto around = ebb::pad<0, 1, 1>(u, ebb::circular);
+    return u + 0.1f * (ebb::slice<0, 0, -2>(around) - 2 * u + ebb::slice<0, 2>(around));
+  };
+  const std::string text = "concat: one array is turned 2 times: continue it once, by pad<0, before, after>(x, ebb::circular), and read "
+                           "slices of that: this saves 8*n bytes";
+  CHECK(advice_in(ebb::explain<advised_vector>(by_roll)) == advice_list{text});
+  CHECK(advice_in(ebb::explain<advised_vector>(by_slices)) == advice_list{text});
+  CHECK(advice_in(ebb::explain<advised_vector>(by_pad)).empty());
+  CHECK(ebb::explain<advised_vector>(by_pad).steps().size() + 1 == ebb::explain<advised_vector>(by_roll).steps().size());
+  constexpr auto once = [](auto u) { return ebb::square(u - ebb::roll<0>(u, 1)); };
+  CHECK(advice_in(ebb::explain<advised_vector>(once)).empty());
+  constexpr auto columns = [](auto u) { return ebb::roll<1>(u, 1) + ebb::roll<1>(u, -1) + ebb::roll<1>(u, 2) + ebb::roll<0>(u, 1); };
+  CHECK(advice_in(ebb::explain<advised_matrix>(columns)) ==
+        advice_list{"concat: one array is turned 3 times: continue it once, by pad<1, before, after>(x, ebb::circular), and read slices of "
+                    "that: this saves 8*n*m bytes for each other turn"});
 }
 
 TEST_CASE("an extent that is computed is named by what it is computed from") {

@@ -8,7 +8,7 @@
 //   a slice, concat or pad along an axis that is not the first one, and a column that several loops read
 //                   static extents make parts that loops read components; or the axis goes first
 //   a permutation   that a gather or a product reads, or a reduction alone
-//   a concat        with a piece between two of dyn extents
+//   a concat        with a piece between two of dyn extents; or an array that is turned several times, as neighbours of a ring are read
 //   a slice         that is a result
 //   lanes           along a short axis of an argument: a static extent; along a short static one: a reduction without a rule for components
 //   the gradient of a maximum or minimum along an axis: it reads all elements again, argmax and argmin only the chosen ones
@@ -34,6 +34,7 @@ class plan_advice {
     if (s.nest >= 0) return of_loop(step);
     if (s.what != kind::move || s.why == copy_reason::none || words_.is_turned(s)) return "";
     const std::string saved = "this saves " + (work.read + work.written).bytes();
+    if (const int x = turned_by(s.equation); x >= 0) return of_turned(s.equation, x, saved);
     switch (s.why) {
       case copy_reason::axis: return of_axis(s.equation, saved);
       case copy_reason::often: return takes_one_row(s.equation) ? of_axis(s.equation, saved) : "";
@@ -64,6 +65,27 @@ class plan_advice {
     std::vector<std::string> names;
     for (int a = from; a < s.rank; ++a) add_names(names, s.e[a]);
     return list_of_words(names);
+  }
+  /// The array that k turns along the axis k joins: k joins two slices of it, and has its shape; -1: k is something else.
+  EBB_COLD int turned_by(int k) const {
+    const equation& e = g_.eq[k];
+    if (e.op->family != family_of<op::concat> || e.count != 2) return -1;
+    for (int piece : g_.operands(k))
+      if (g_.op(piece).family != family_of<op::slice> || g_.eq[piece].attr[0] != 16 + e.attr[0]) return -1;
+    const int x = g_.operand(g_.operand(k, 0), 0);
+    return x == g_.operand(g_.operand(k, 1), 0) && g_.eq[x].shape == e.shape ? x : -1;
+  }
+  /// Advice for the first of several turns of x along an axis.
+  EBB_COLD std::string of_turned(int k, int x, const std::string& saved) const {
+    int turns = 0;
+    for (int other = 0; other < g_.size(); ++other)
+      if (turned_by(other) == x && g_.eq[other].attr[0] == g_.eq[k].attr[0]) {
+        if (turns == 0 && other != k) return "";
+        ++turns;
+      }
+    if (turns < 2) return "";
+    return "one array is turned " + std::to_string(turns) + " times: continue it once, by pad<" + std::to_string(g_.eq[k].attr[0]) +
+           ", before, after>(x, ebb::circular), and read slices of that: " + saved + (turns > 2 ? " for each other turn" : "");
   }
   /// Whether a slice has one element along its axis.
   EBB_COLD bool takes_one_row(int k) const { return g_.syms.find(g_.shape_of(k).e[g_.eq[k].attr[0] & 15]) == 1; }
