@@ -12,6 +12,14 @@
 // a node takes 30 ns. The walk reads keys, in which all hooks are known, and copies numbers. Tests compare the two: on random graphs the
 // walk reports each opaque hook where the engine runs it (test/capture/captured_walk.cpp), and 10,000 random programs have the same results
 // plain and captured, in each hook too (test/capture/random_graphs.cpp).
+//
+// [note: calls of traced hooks]
+//   hook             is called with                                  returns
+//   tensor           the gradient                                    the gradient
+//   node, before     gradients of its outputs                        as many
+//   node, after      gradients of its operands, of its outputs       those of its operands
+//   post-accumulate  value and gradient of a leaf                    the value, std::tuple(value, gradient) or (value, ebb::nothing)
+//   multi-grad       a gradient for each variable                    the destinations in ebb::into, before the function
 #pragma once
 
 #include "thread.hpp"

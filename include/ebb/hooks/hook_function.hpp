@@ -10,12 +10,7 @@
 //   on the tape a callable that takes a variable: like opaque, but create_graph records it.
 //
 // [note: traced hooks]
-//   hook             is called with                                  returns
-//   tensor           the gradient                                    the gradient
-//   node, before     gradients of its outputs                        as many
-//   node, after      gradients of its operands, of its outputs       those of its operands
-//   post-accumulate  value and gradient of a leaf                    the value, std::tuple(value, gradient) or (value, ebb::nothing)
-//   multi-grad       a gradient for each variable                    the destinations in ebb::into, before the function
+// Their arguments and results are in [note: calls of traced hooks], autograd/hook_list.hpp.
 // A node with one output or operand passes its gradient, a node with several passes a tuple. A function is traced for types, so the handle
 // of a node has the types of its variables: y.grad_fn() that of its output y, y.grad_fn(x, w) also those of its operands,
 // ebb::grad_fn(std::tie(y, z)) those of two outputs. A handle without types, one of next_functions, accepts opaque hooks only: others do
