@@ -5,6 +5,7 @@
 // Another instruction set needs its name in base/config.hpp and its constants here. Lanes that are faster by its instructions have them in
 // kernel/batch.hpp, kernel/under_mask.hpp (loads and stores of some lanes) and kernel/instructions.hpp (arithmetic), numbers in
 // base/instruction.hpp: each function there has a portable form. The width of a register is xsimd's: see simd::register_bytes.
+// The constants are in base, since tensor, num and op ask them too, which are below kernel.
 #pragma once
 
 #include "config.hpp"
