@@ -74,11 +74,13 @@ EBB_INLINE doubles significand(doubles x) { return _mm512_maskz_getmant_pd(0xff,
 EBB_INLINE floats exponent(floats x) { return _mm512_maskz_getexp_ps(0xffff, x); }
 EBB_INLINE doubles exponent(doubles x) { return _mm512_maskz_getexp_pd(0xff, x); }
 // x / y, rounded down, and towards zero.
+inline constexpr __mmask16 every_float = 0xffff;
+inline constexpr __mmask8 every_double = 0xff;
 inline constexpr int downwards = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC, towards_zero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
-EBB_INLINE floats quotient_down(floats x, floats y) { return _mm512_maskz_div_round_ps(0xffff, x, y, downwards); }
-EBB_INLINE doubles quotient_down(doubles x, doubles y) { return _mm512_maskz_div_round_pd(0xff, x, y, downwards); }
-EBB_INLINE floats quotient_to_zero(floats x, floats y) { return _mm512_maskz_div_round_ps(0xffff, x, y, towards_zero); }
-EBB_INLINE doubles quotient_to_zero(doubles x, doubles y) { return _mm512_maskz_div_round_pd(0xff, x, y, towards_zero); }
+EBB_INLINE floats quotient_down(floats x, floats y) { return _mm512_maskz_div_round_ps(every_float, x, y, downwards); }
+EBB_INLINE doubles quotient_down(doubles x, doubles y) { return _mm512_maskz_div_round_pd(every_double, x, y, downwards); }
+EBB_INLINE floats quotient_to_zero(floats x, floats y) { return _mm512_maskz_div_round_ps(every_float, x, y, towards_zero); }
+EBB_INLINE doubles quotient_to_zero(doubles x, doubles y) { return _mm512_maskz_div_round_pd(every_double, x, y, towards_zero); }
 
 #else
 
