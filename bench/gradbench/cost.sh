@@ -28,12 +28,16 @@ lines() {  # lines candidate file
     END { print count ? count : "-" }' "$2"
 }
 alone() {  # alone candidate file: the file with this candidate and manual only
-  local also=reverse  # what others are checked against
-  case $1 in sparse | shaped) also=natural ;; esac  # they call functions of natural
-  awk -v name="$1" -v also=$also '
+  local also=reverse  # the function that others are checked against
+  case $1 in sparse | shaped) also+=', natural' ;; esac  # they call functions of natural
+  awk -v name="$1" -v also="$also" '
     function has(list, one) { return index(", " list ",", ", " one ",") }
+    function is_called(list,   one, i) {
+      for (i = split(also, one, ", "); i > 0; --i) if (has(list, one[i])) return 1
+      return 0
+    }
     function named(list) { return has(list, name) || has(list, "manual") }
-    /^ *\/\/ lines: / { list = $0; sub(/^ *\/\/ lines: /, "", list); others = list != "end" && !named(list) && !has(list, also); next }
+    /^ *\/\/ lines: / { list = $0; sub(/^ *\/\/ lines: /, "", list); others = list != "end" && !named(list) && !is_called(list); next }
     /^ *\/\/ only: / { list = $0; sub(/^ *\/\/ only: /, "", list); without = list != "end" && !named(list); next }
     /std::vector<candidate> all = \{/ { entries = 1; print; next }
     entries && /^  };/ { entries = other = 0 }
