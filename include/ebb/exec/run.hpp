@@ -19,6 +19,7 @@
 #include "symbol_values.hpp"
 
 #include "../base/repeat.hpp"
+#include "../kernel/move.hpp"
 #include "../kernel/nest.hpp"
 #include "../kernel/workspace.hpp"
 #include "../op/whole.hpp"
@@ -187,10 +188,12 @@ template <class P>
 EBB_INLINE void make_copies(void* const* results, void* const* buffer, const std::size_t* symbol) {
   repeat<P::plan.size.copies>([&]<int I>() EBB_LAMBDA {
     constexpr plan_copy copy = P::plan.copies[static_cast<std::size_t>(I)];
-    constexpr plan_buffer from = P::plan.buffers[static_cast<std::size_t>(copy.buffer)];
-    const std::size_t bytes = bytes_of_shape<P, from.shape>(from.type, symbol, axes_of<P, from.shape>{});
-    if (bytes >= 1024) kernel::copy_long(static_cast<char*>(results[copy.result]), static_cast<const char*>(buffer[copy.buffer]), bytes);
-    else if (bytes > 0) std::memcpy(results[copy.result], buffer[copy.buffer], bytes);
+    constexpr plan_buffer b = P::plan.buffers[static_cast<std::size_t>(copy.buffer)];
+    const std::size_t bytes = bytes_of_shape<P, b.shape>(b.type, symbol, axes_of<P, b.shape>{});
+    char* const to = static_cast<char*>(results[copy.result]);
+    const char* const from = static_cast<const char*>(buffer[copy.buffer]);
+    if (bytes > kernel::longest_short_row) kernel::copy_long(to, from, bytes);
+    else if (bytes > 0) std::memcpy(to, from, bytes);
   });
 }
 

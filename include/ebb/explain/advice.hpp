@@ -34,7 +34,7 @@ class plan_advice {
     if (s.nest >= 0) return of_loop(step);
     if (s.what != kind::move || s.why == copy_reason::none || words_.is_turned(s)) return "";
     const std::string saved = "this saves " + (work.read + work.written).bytes();
-    if (const int x = turned_by(s.equation); x >= 0) return of_turned(s.equation, x, saved);
+    if (const int turns = turns_like(s.equation); turns > 1) return of_turns(s.equation, turns, saved);
     switch (s.why) {
       case copy_reason::axis: return of_axis(s.equation, saved);
       case copy_reason::often: return takes_one_row(s.equation) ? of_axis(s.equation, saved) : "";
@@ -75,15 +75,19 @@ class plan_advice {
     const int x = g_.operand(g_.operand(k, 0), 0);
     return x == g_.operand(g_.operand(k, 1), 0) && g_.eq[x].shape == e.shape ? x : -1;
   }
-  /// Advice for the first of several turns of x along an axis.
-  EBB_COLD std::string of_turned(int k, int x, const std::string& saved) const {
+  /// The number of turns of the array that k turns, along the same axis; 0: k turns none.
+  EBB_COLD int turns_like(int k) const {
     int turns = 0;
-    for (int other = 0; other < g_.size(); ++other)
-      if (turned_by(other) == x && g_.eq[other].attr[0] == g_.eq[k].attr[0]) {
-        if (turns == 0 && other != k) return "";
-        ++turns;
-      }
-    if (turns < 2) return "";
+    for (int other = 0; turned_by(k) >= 0 && other < g_.size(); ++other) turns += is_turn_like(other, k);
+    return turns;
+  }
+  EBB_COLD bool is_turn_like(int other, int k) const {
+    return turned_by(other) == turned_by(k) && g_.eq[other].attr[0] == g_.eq[k].attr[0];
+  }
+  /// The first of several turns has the advice.
+  EBB_COLD std::string of_turns(int k, int turns, const std::string& saved) const {
+    for (int other = 0; other < k; ++other)
+      if (is_turn_like(other, k)) return "";
     return "one array is turned " + std::to_string(turns) + " times: continue it once, by pad<" + std::to_string(g_.eq[k].attr[0]) +
            ", before, after>(x, ebb::circular), and read slices of that: " + saved + (turns > 2 ? " for each other turn" : "");
   }

@@ -34,7 +34,7 @@ EBB_INLINE void copy_short(char* to, const char* from, std::size_t bytes) {
 }
 
 /// At least four registers: stores are aligned, but for the first and the last ones. memcpy copies more than some kilobytes by one
-/// instruction, which is ten to eighty times slower on AMD's processors if `to` begins a few bytes after `from`, modulo 4096: as an array
+/// instruction, which is ten to eighty times slower on AMD's Zen 4 if `to` begins a few bytes after `from`, modulo 4096: as an array
 /// does that is another one without its first elements.
 EBB_ONCE void copy_long(char* to, const char* from, std::size_t bytes) {
   constexpr std::size_t size = simd::register_bytes, most = std::size_t{1} << 22;
@@ -53,11 +53,14 @@ EBB_ONCE void copy_long(char* to, const char* from, std::size_t bytes) {
   for (; i + size <= bytes; i += size) copy_at(i);
   copy_at(bytes - size);
 }
-/// `bytes` bytes of a row. Short rows are copied in registers: a call costs as much as they do.
+/// Rows of more bytes than that are long: a call costs as much as it takes to copy these.
+inline constexpr std::size_t longest_short_row = 16 * simd::register_bytes;
+
+/// `bytes` bytes of a row: of a short one by the caller, in registers.
 EBB_INLINE void copy_row(char* to, const char* from, std::size_t bytes) {
-  constexpr std::size_t size = simd::register_bytes, longest = 16 * size;
+  constexpr std::size_t size = simd::register_bytes;
   if (bytes < size) return copy_short<size / 2>(to, from, bytes);
-  if (bytes > longest) return copy_long(to, from, bytes);
+  if (bytes > longest_short_row) return copy_long(to, from, bytes);
   const auto copy_at = [=](std::size_t i) EBB_LAMBDA {
     simd::vector<char> x;
     std::memcpy(&x, from + i, size);
@@ -141,9 +144,9 @@ EBB_ONCE bool join_rows(char* to, const void* const* from, const extent_list* sh
 
 /// Zeros in the first and the last bytes of rows. False: they are fewer than a register has, which would take as many stores as whole rows,
 /// or many more, and nothing is written.
-inline bool clear_around(char* to, std::size_t rows, std::size_t row_bytes, std::size_t before, std::size_t after) {
+EBB_ONCE bool clear_around(char* to, std::size_t rows, std::size_t row_bytes, std::size_t before, std::size_t after) {
   constexpr std::size_t size = simd::register_bytes;
-  const auto is_short = [](std::size_t n) { return n == 0 || (n >= size && n <= 16 * size); };
+  const auto is_short = [](std::size_t n) { return n == 0 || (n >= size && n <= longest_short_row); };
   if (!is_short(before) || !is_short(after)) return false;
   const auto clear = [](char* at, std::size_t bytes) EBB_LAMBDA {
     constexpr simd::vector<char> zeros{};

@@ -97,9 +97,7 @@ class array_cuts {
     const std::int64_t start = g_.eq[k].attr[1];
     const int own = extent(k, axis_of(k));
     if (own < 0) {
-      const extent_origin& o = g_.syms.origin(~own);
-      const bool rest = o.rule == extent_rule::difference && g_.syms.find(o.a) == length && o.b == begin;
-      return rest && (start == begin || start == stride::at_the_end);
+      return g_.syms.is_difference(own, length, begin) && (start == begin || start == stride::at_the_end);
     }
     if (start >= 0) return start == begin;
     return length >= 0 && begin == (start == stride::at_the_end ? length - own : length + start);
