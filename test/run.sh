@@ -6,7 +6,7 @@
 #   bash test/run.sh op.reduce              tests whose names match: those of one header, a folder (op) or several folders ('base|num')
 #   bash test/run.sh fail                   code that must not compile, of all folders; core: the tests of the core's folders
 #   bash test/run.sh --preset asan [name]   with another preset: gcc gcc-O2 clang-16 clang-16-O0 clang-19 sse2 avx2 asan tsan no-exceptions aarch64
-#   bash test/run.sh --fast                 to run on save: static tests, graphs, passes, plans, floors; 5 minutes of one core at first
+#   bash test/run.sh --fast                 to run on save: static tests, graphs, passes, plans, floors; 2 minutes of two cores at first
 #   bash test/run.sh --without headers      all tests except those whose names match
 set -euo pipefail
 cd "$(dirname "$0")/.."
