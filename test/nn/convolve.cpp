@@ -80,6 +80,12 @@ std::vector<geometry> geometries() {
   r.push_back({{{{2, 1, 3, 3}, {2, 3, 3, 3}}, 3, 2}, 0, 1, 4, 2, {11, 13}, {3, 3}});       // few rows each way, and every other window
   r.push_back({{{{5, 1, 0, 0}, {}}, 1, 1}, 0, 2, 4, 3, {1400, 1}, {5, 1}});               // windows side by side
   r.push_back({{{{3, 2, 0, 0}, {}}, 1, 1}, 0, 1, 2, 3, {9, 1}, {1, 1}});                  // places that no window reads
+  // Small arrays in panels, whose rows are shorter than registers; taps that reach beyond them; and more taps than packing has masks for.
+  r.push_back({{{{1, 1, 1, 1}, {1, 1, 1, 1}}, 1, 2}, 0, 66, 9, 10, {4, 4}, {3, 3}});
+  r.push_back({{{{1, 1, 1, 1}, {1, 1, 1, 1}}, 2, 2}, 0, 70, 3, 9, {5, 3}, {3, 3}});
+  r.push_back({{{{1, 2, 2, 2}, {1, 3, 3, 3}}, 1, 2}, 0, 200, 2, 10, {3, 2}, {3, 3}});
+  r.push_back({{{{1, 1, 1, 0}, {1, 1, 0, 1}}, 1, 2}, 0, 3, 10, 10, {19, 17}, {2, 2}});
+  r.push_back({{{{1, 1, 5, 6}, {1, 1, 5, 6}}, 1, 2}, 0, 2, 2, 66, {13, 13}, {12, 12}});
   // Few rows each way and a small array: rows of windows end in the middle of a register.
   r.push_back({{{{1, 1, 1, 1}, {2, 1, 0, 1}, {1, 2, 2, 2}}, 1, 3}, 0, 2, 7, 8, {4, 5, 37}, {3, 2, 3}});
   r.push_back({{{{1, 1, 0, 0}, {1, 1, 0, 0}}, 1, 2}, 0, 1, 5, 6, {3, 70}, {2, 2}});

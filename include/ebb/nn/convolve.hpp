@@ -21,7 +21,7 @@ namespace ebb::inline EBB_ABI::kernel {
 
 namespace conv_parts {
 
-inline constexpr std::ptrdiff_t block_size = 256, few_rows = 4;
+inline constexpr std::ptrdiff_t few_rows = 4;
 inline constexpr std::ptrdiff_t most_weights = std::ptrdiff_t{1} << 20;
 
 /// How a product of `rows` rows of weights with windows is cut into blocks. Each element of the result has `depth` links.
@@ -131,25 +131,29 @@ inline void slide(const weights<T>& w, slid<T> x, std::ptrdiff_t m, std::ptrdiff
   const bool in_place = adjacent && std::is_same_v<S, T>;
   const bool direct = std::is_same_v<S, T> && x.deep.next == 1 && x.row.next == 1 && x.column.next == 1 && x.column.count == to_row;
   if (!in_place && cut.at_once) w.template copy<S>(copied, x, m, 0, links);
+  shifts<S> by_shifts;
   for (std::ptrdiff_t b = 0; b < n; ++b, x.planes += x_next, to += to_next)
     for (std::ptrdiff_t begin = 0; begin < x.count(); begin += block_size) {
       const std::ptrdiff_t end = std::min(begin + block_size, x.count());
+      if constexpr (std::is_same_v<S, T>) by_shifts.prepare(x, begin, end);
       for (std::ptrdiff_t p = 0; p == 0 || p < links; p += cut.cut) {
         const std::ptrdiff_t depth = std::min(cut.cut, links - p);
         if (!in_place && !cut.at_once) w.template copy<S>(copied, x, m, p, depth);
         matrix<S> a{copied + (cut.at_once ? p : 0), cut.at_once ? links : depth, 1};
         if constexpr (std::is_same_v<S, T>)
           if (in_place) a = {w.data + p, w.by_row, 1};
-        for (std::ptrdiff_t j = begin; j < end; j += width)
-          pack_panel(panels + (j - begin) * depth, x, p, depth, j, std::min(j + width, end));
         const std::ptrdiff_t strip = std::max<std::ptrdiff_t>(tile::height, 65536 / cut.cut / tile::height * tile::height);
+        // The first strip packs each panel and reads it while it is in the nearest cache. Panels are kept if other strips follow.
+        const std::ptrdiff_t next_panel = m > strip ? depth : 0;
         for (std::ptrdiff_t i = 0; i < m; i += strip)
           for (std::ptrdiff_t j = begin; j < end; j += width) {
+            S* const panel = panels + (j - begin) * next_panel;
+            if (i == 0) pack_panel(panel, x, by_shifts, p, depth, j, std::min(j + width, end));
             S* c = sums + i * block_size + (j - begin);
             if constexpr (std::is_same_v<S, T>)
               if (direct) c = to + i * to_plane + j;
-            tile::block(std::min(strip, m - i), depth, a.from(i, 0), panels + (j - begin) * depth, width, c,
-                        direct ? to_plane : block_size, std::min<std::ptrdiff_t>(width, end - j), p > 0);
+            tile::block(std::min(strip, m - i), depth, a.from(i, 0), panel, width, c, direct ? to_plane : block_size,
+                        std::min<std::ptrdiff_t>(width, end - j), p > 0);
           }
       }
       if (direct) continue;
@@ -200,7 +204,7 @@ inline void convolve_back(const conv_extents& c, const T* g, const T* w, T* out,
   const bool few = std::max({c.deep.stride, c.row.stride, c.column.stride}) <= window_sets::most;
   auto margins = few ? with_margins<T>::of_places(c) : with_margins<T>::of_result(c);  // the second one is not used
   // Panels need a copy of the weights, in the order of the links: it is cheap only beside many places.
-  const bool panels = std::max({c.deep.stride, c.row.stride, c.column.stride}) == 1 && c.n * c.places() >= 4096;
+  const bool panels = std::max({c.deep.stride, c.row.stride, c.column.stride}) == 1 && c.n * c.places() >= 1024;
   const bool pays = few && margins.fits() && (!panels || margins.pays());
   for (std::ptrdiff_t group = 0; group < c.groups; ++group) {
     const T* const from = g + group * c.to * c.windows();
@@ -230,6 +234,7 @@ inline void convolve_weights(const conv_extents& c, const T* x, const T* g, T* o
   S* const panels = rows + size * size;
   S* const sums = panels + size * size;
   const std::ptrdiff_t links = c.from * c.taps(), windows = c.windows();
+  conv_parts::shifts<S> by_shifts;
   for (std::ptrdiff_t group = 0; group < c.groups; ++group)
     for (std::ptrdiff_t i = 0; i < links; i += size)
       for (std::ptrdiff_t j = 0; j < c.to; j += size) {
@@ -240,7 +245,8 @@ inline void convolve_weights(const conv_extents& c, const T* x, const T* g, T* o
           const T* const from = g + ((b * c.groups + group) * c.to + j) * windows;
           for (std::ptrdiff_t p = 0; p < windows; p += size) {
             const std::ptrdiff_t depth = std::min(size, windows - p);
-            conv_parts::pack_rows(rows, in, i, m, p, p + depth);
+            if constexpr (std::is_same_v<S, T>) by_shifts.prepare(in, p, p + depth);
+            conv_parts::pack_rows(rows, in, by_shifts, i, m, p, p + depth);
             if constexpr (std::is_same_v<S, T>)
               if (n == 1) {  // one column is adjacent as it is
                 tile::block(m, depth, matrix<S>{rows, depth, 1}, from + p, 1, sums, size, 1, true);

@@ -26,6 +26,9 @@ struct conv_extents {
 
 namespace conv_parts {
 
+/// The most windows of a block, and the most links.
+inline constexpr std::ptrdiff_t block_size = 256;
+
 /// The type that elements are summed in.
 template <class T>
 using sum_of = std::conditional_t<half_width<T>, float, T>;
@@ -138,66 +141,106 @@ EBB_INLINE void put(S* to, std::ptrdiff_t n, const T* all, std::ptrdiff_t from, 
   for (; i < n; ++i) to[i] = S(0);
 }
 
-/// Rows [first, first + depth) and columns [begin, end) of x, which is_shifted, each row `next` elements after the other. Zeros follow a
-/// row up to number `width` of it. The same elements of all planes lie beyond the edge: their masks are made once for each tap.
+/// For each tap of an array that is_shifted: the distance of the place that a window reads from the window's own, and which of some
+/// windows read a place of the array. It is the same for all channels and all arrays of a batch: so it is found once for them.
 template <class T>
-inline void pack_shifted(T* to, std::ptrdiff_t next, std::ptrdiff_t width, const slid<T>& x, std::ptrdiff_t first, std::ptrdiff_t depth,
-                         std::ptrdiff_t begin, std::ptrdiff_t end) {
-  constexpr std::ptrdiff_t n = simd::count_of<T>;
-  const std::ptrdiff_t taps = x.taps(), wide = x.column.places;
-  for (std::ptrdiff_t k = 0; k < std::min(taps, depth); ++k) {
-    const std::ptrdiff_t plane = (first + k) / taps, tap = (first + k) % taps;
-    const std::ptrdiff_t down = x.row.at + tap / x.column.taps * x.row.by, right = x.column.at + tap % x.column.taps * x.column.by;
-    std::ptrdiff_t row = begin / wide, column = begin % wide;
-    const std::ptrdiff_t a = std::clamp<std::ptrdiff_t>(-right, 0, wide), b = std::clamp<std::ptrdiff_t>(wide - right, a, wide);
-    for (std::ptrdiff_t i = 0; i < width; i += n) {
-      std::uint32_t inside = 0;
-      for (std::ptrdiff_t j = 0, left = std::min(n, end - begin - i); j < left;) {
-        const std::ptrdiff_t run = std::min(wide - column, left - j);
-        if (row + down >= 0 && row + down < x.row.places) {
-          const std::ptrdiff_t from = std::max(a, column), to_column = std::min(b, column + run);
-          if (from < to_column) inside |= ((std::uint32_t{1} << (to_column - from)) - 1) << (j + from - column);
+class shifts {
+  static constexpr std::ptrdiff_t n = simd::count_of<T>, most = 128;
+  static_assert(n <= 16);
+  std::ptrdiff_t begin = 0, end = 0;
+  std::ptrdiff_t distance[most];
+  std::uint16_t inside[most][block_size / n];
+
+ public:
+  /// Whether the packing of x is by shifts.
+  static constexpr bool fit(const slid<T>& x) { return x.is_shifted() && x.taps() <= most; }
+
+  /// For the windows [from, to) of x, at most block_size, if it fits.
+  void prepare(const slid<T>& x, std::ptrdiff_t from, std::ptrdiff_t to) {
+    if (!fit(x) || (begin == from && end == to)) return;
+    begin = from, end = to;
+    const std::ptrdiff_t wide = x.column.places;
+    for (std::ptrdiff_t k = 0; k < x.taps(); ++k) {
+      const std::ptrdiff_t down = x.row.at + k / x.column.taps * x.row.by, right = x.column.at + k % x.column.taps * x.column.by;
+      const std::ptrdiff_t a = std::clamp<std::ptrdiff_t>(-right, 0, wide), b = std::clamp<std::ptrdiff_t>(wide - right, a, wide);
+      distance[k] = down * wide + right;
+      std::ptrdiff_t row = begin / wide, column = begin % wide;
+      for (std::ptrdiff_t i = begin; i < end; i += n) {
+        std::uint32_t bits = 0;
+        for (std::ptrdiff_t j = 0, left = std::min(n, end - i); j < left;) {
+          const std::ptrdiff_t run = std::min(wide - column, left - j);
+          if (row + down >= 0 && row + down < x.row.places) {
+            const std::ptrdiff_t first = std::max(a, column), last = std::min(b, column + run);
+            if (first < last) bits |= ((std::uint32_t{1} << (last - first)) - 1) << (j + first - column);
+          }
+          j += run, column += run;
+          if (column == wide) column = 0, ++row;
         }
-        j += run, column += run;
-        if (column == wide) column = 0, ++row;
-      }
-      const auto mask = [&] {
-        if constexpr (sizeof(T) == sizeof(float)) return simd::from_bits(inside);
-        else return simd::part_of<0>(simd::from_bits(inside));
-      }();
-      const std::ptrdiff_t count = std::min(n, width - i);
-      std::ptrdiff_t at = plane * x.plane + begin + i + down * wide + right;
-      T* out = to + k * next + i;
-      for (std::ptrdiff_t r = k; r < depth; r += taps, at += x.plane, out += taps * next) {
-        if (at >= 0 && at + n <= x.size) {
-          const simd::vector<T> v = simd::select<T>(mask, simd::load(x.planes + at), simd::vector<T>{});
-          if (count == n) simd::store(out, v);
-          else simd::store_first(out, v, static_cast<int>(count));
-        } else
-          for (std::ptrdiff_t j = 0; j < count; ++j) out[j] = inside >> j & 1 ? x.planes[at + j] : T(0);
+        inside[k][(i - begin) / n] = static_cast<std::uint16_t>(bits);
       }
     }
   }
-}
 
-/// Rows [first, first + depth) and columns [begin, end) of x as a panel of a matrix product, whose rows have the width of a tile.
+  /// Links [first, first + depth) of the windows [from, to) of x, which prepare has got: each row `next` elements after the other, and
+  /// with `width` elements, of which those of no window are zeros. Requires that `from` is whole registers after the first window.
+  void pack(T* out, std::ptrdiff_t next, std::ptrdiff_t width, const slid<T>& x, std::ptrdiff_t first, std::ptrdiff_t depth,
+            std::ptrdiff_t from, std::ptrdiff_t to) const {
+    if (depth == 0) return;  // there may be no taps either
+    const std::ptrdiff_t taps = x.taps();
+    std::ptrdiff_t plane = first / taps, tap = first % taps;
+    for (std::ptrdiff_t k = 0; k < std::min(taps, depth); ++k) {
+      for (std::ptrdiff_t i = 0; i < width; i += n)
+        pack_tap(out + k * next + i, taps * next, std::min(n, width - i), x, plane * x.plane + from + i + distance[tap],
+                 (depth - k + taps - 1) / taps, from + i < to ? inside[tap][(from - begin + i) / n] : std::uint32_t{0});
+      if (++tap == taps) tap = 0, ++plane;
+    }
+  }
+
+ private:
+  /// One register of windows through one tap, for so many channels.
+  EBB_INLINE static void pack_tap(T* out, std::ptrdiff_t next, std::ptrdiff_t count, const slid<T>& x, std::ptrdiff_t at,
+                                  std::ptrdiff_t channels, std::uint32_t bits) {
+    const auto mask = [&] {
+      if constexpr (sizeof(T) == sizeof(float)) return simd::from_bits(bits);
+      else return simd::part_of<0>(simd::from_bits(bits));
+    }();
+    const T* const all = x.planes;
+    const std::ptrdiff_t plane = x.plane, last = x.size - n;
+    const auto by_element = [&]() EBB_LAMBDA {  // a register would begin before the array or end after it
+      for (; channels > 0 && (at < 0 || at > last); --channels, at += plane, out += next)
+        for (std::ptrdiff_t j = 0; j < count; ++j) out[j] = bits >> j & 1 ? all[at + j] : T(0);
+    };
+    const auto by_register = [&](auto store) EBB_LAMBDA {
+      for (; channels > 0 && at <= last; --channels, at += plane, out += next)
+        store(out, simd::select<T>(mask, simd::load(all + at), simd::vector<T>{}));
+    };
+    by_element();
+    if (count == n) by_register([](T* p, simd::vector<T> v) EBB_LAMBDA { simd::store(p, v); });
+    else by_register([&](T* p, simd::vector<T> v) EBB_LAMBDA { simd::store_first(p, v, static_cast<int>(count)); });
+    by_element();
+  }
+};
+
+/// Links [first, first + depth) of the windows [begin, end) of x as a panel of a matrix product, whose rows have the width of a tile.
 template <class S, class T>
-inline void pack_panel(S* to, const slid<T>& x, std::ptrdiff_t first, std::ptrdiff_t depth, std::ptrdiff_t begin, std::ptrdiff_t end) {
-  constexpr int width = tile::width<S>;
-  if constexpr (std::is_same_v<S, T>)
-    if (x.is_shifted()) return pack_shifted(to, width, width, x, first, depth, begin, end);
+inline void pack_panel(S* to, const slid<T>& x, const shifts<S>& by, std::ptrdiff_t first, std::ptrdiff_t depth, std::ptrdiff_t begin,
+                       std::ptrdiff_t end) {
+  constexpr int width = tile::width<S>, n = simd::count_of<S>;
+  if constexpr (std::is_same_v<S, T>)  // a tile of so few columns that they fit into one register does not read the next one
+    if (by.fit(x)) return by.pack(to, width, end - begin > n ? width : n, x, first, depth, begin, end);
   for (std::ptrdiff_t r = first; r < first + depth; ++r, to += width) {
-    x.each_run(r, begin, end, [&](std::ptrdiff_t i, std::ptrdiff_t n, std::ptrdiff_t from, auto inside) EBB_LAMBDA {
-      put(to + (i - begin), n, x.planes, from, x.column.stride, inside);
+    x.each_run(r, begin, end, [&](std::ptrdiff_t i, std::ptrdiff_t run, std::ptrdiff_t from, auto inside) EBB_LAMBDA {
+      put(to + (i - begin), run, x.planes, from, x.column.stride, inside);
     });
     for (std::ptrdiff_t i = end - begin; i < width; ++i) to[i] = S(0);
   }
 }
-/// The same rows, each with its columns side by side.
+/// The same links, each with its windows side by side.
 template <class S, class T>
-inline void pack_rows(S* to, const slid<T>& x, std::ptrdiff_t first, std::ptrdiff_t rows, std::ptrdiff_t begin, std::ptrdiff_t end) {
+inline void pack_rows(S* to, const slid<T>& x, const shifts<S>& by, std::ptrdiff_t first, std::ptrdiff_t rows, std::ptrdiff_t begin,
+                      std::ptrdiff_t end) {
   if constexpr (std::is_same_v<S, T>)
-    if (x.is_shifted()) return pack_shifted(to, end - begin, end - begin, x, first, rows, begin, end);
+    if (by.fit(x)) return by.pack(to, end - begin, end - begin, x, first, rows, begin, end);
   for (std::ptrdiff_t r = first; r < first + rows; ++r, to += end - begin)
     x.each_run(r, begin, end, [&](std::ptrdiff_t i, std::ptrdiff_t n, std::ptrdiff_t from, auto inside) EBB_LAMBDA {
       put(to + (i - begin), n, x.planes, from, x.column.stride, inside);
