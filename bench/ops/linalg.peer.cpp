@@ -107,7 +107,9 @@ void multiply(const double* a, const double* b, double* out, int n) {
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a, n, b, n, 0, out, n);
 }
 void solve_in_place(const float* a, float* x, int n) { cblas_strsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, n, a, n, x, 1); }
-void solve_in_place(const double* a, double* x, int n) { cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, n, a, n, x, 1); }
+void solve_in_place(const double* a, double* x, int n) {
+  cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, n, a, n, x, 1);
+}
 template <class T>
 void triangular_blas(const T* a, const T* b, T* out, std::size_t n, std::size_t batch) {
   std::copy(b, b + n * batch, out);
@@ -184,8 +186,12 @@ std::vector<ops::matrix_peer> ops::peers_of_linalg() {
   // The results are `Rank` axes of n elements.
   const auto eigen = [&]<class F, int Rank>(const char* name, F, std::integral_constant<int, Rank>) {
     all.push_back({name, "Eigen",
-                   [](const float* a, const float* b, float* out, std::size_t n, std::size_t batch) { by_eigen<F>(a, b, out, n, batch, size_of<Rank>(n)); },
-                   [](const double* a, const double* b, double* out, std::size_t n, std::size_t batch) { by_eigen<F>(a, b, out, n, batch, size_of<Rank>(n)); }});
+                   [](const float* a, const float* b, float* out, std::size_t n, std::size_t batch) {
+                     by_eigen<F>(a, b, out, n, batch, size_of<Rank>(n));
+                   },
+                   [](const double* a, const double* b, double* out, std::size_t n, std::size_t batch) {
+                     by_eigen<F>(a, b, out, n, batch, size_of<Rank>(n));
+                   }});
   };
   eigen("matmul", product{}, std::integral_constant<int, 2>{});
   eigen("lower matmul", product_of_triangle{}, std::integral_constant<int, 2>{});

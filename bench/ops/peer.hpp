@@ -141,8 +141,12 @@ OPS_OF_MVEC(erfc) OPS_OF_MVEC(cbrt) OPS_OF_MVEC2(pow) OPS_OF_MVEC2(atan2) OPS_OF
   inline num<float, sleef> name(num<float, sleef> x) { return num<float, sleef>::of(OPS_SLEEF_NAME(name##f, ulp)(x.v)); } \
   inline num<double, sleef> name(num<double, sleef> x) { return num<double, sleef>::of(OPS_SLEEF_NAME_D(name##d, ulp)(x.v)); }
 #define OPS_OF_SLEEF2(name, ulp) \
-  inline num<float, sleef> name(num<float, sleef> x, num<float, sleef> y) { return num<float, sleef>::of(OPS_SLEEF_NAME(name##f, ulp)(x.v, y.v)); } \
-  inline num<double, sleef> name(num<double, sleef> x, num<double, sleef> y) { return num<double, sleef>::of(OPS_SLEEF_NAME_D(name##d, ulp)(x.v, y.v)); }
+  inline num<float, sleef> name(num<float, sleef> x, num<float, sleef> y) { \
+    return num<float, sleef>::of(OPS_SLEEF_NAME(name##f, ulp)(x.v, y.v)); \
+  } \
+  inline num<double, sleef> name(num<double, sleef> x, num<double, sleef> y) { \
+    return num<double, sleef>::of(OPS_SLEEF_NAME_D(name##d, ulp)(x.v, y.v)); \
+  }
 OPS_OF_SLEEF(exp, u10) OPS_OF_SLEEF(exp2, u10) OPS_OF_SLEEF(exp10, u10) OPS_OF_SLEEF(expm1, u10) OPS_OF_SLEEF(log, u10)
 OPS_OF_SLEEF(log2, u10) OPS_OF_SLEEF(log10, u10) OPS_OF_SLEEF(log1p, u10) OPS_OF_SLEEF(tanh, u10) OPS_OF_SLEEF(sinh, u10)
 OPS_OF_SLEEF(cosh, u10) OPS_OF_SLEEF(asinh, u10) OPS_OF_SLEEF(acosh, u10) OPS_OF_SLEEF(atanh, u10) OPS_OF_SLEEF(sin, u10)

@@ -45,9 +45,11 @@ TEST_CASE("a mismatch is an error before anything runs, and the graph can still 
   {
     const autocast_scope<bf16> scope;
     CHECK(test::says(test::raised([&] { y.backward(); }),
-               {"backward: the backward of ", "matmul", "was compiled for a call in ebb::off, but is called in ebb::autocast<ebb::bf16>",
-                "there the first equation to differ is `e = matmul a^T d : f32[2, 2]`, which computes in f32, and would in bf16. Call backward in the "
-                "other context", "ebb::backward_pass_autocast<ebb::autocast<ebb::bf16>>", "<ebb::as_recorded>"}));
+                     {"backward: the backward of ", "matmul",
+                      "was compiled for a call in ebb::off, but is called in ebb::autocast<ebb::bf16>",
+                      "there the first equation to differ is `e = matmul a^T d : f32[2, 2]`, which computes in f32, and would in bf16. "
+                      "Call backward in the other context",
+                      "ebb::backward_pass_autocast<ebb::autocast<ebb::bf16>>", "<ebb::as_recorded>"}));
     CHECK_FALSE(w.grad().defined());
     CHECK_FALSE(v.grad().defined());
     CHECK_FALSE(test::raised([&] { ebb::grad(y, ebb::wrt(w)); }).empty());
@@ -155,7 +157,8 @@ TEST_CASE("a warning is given once for each segment in all threads, with the tex
   });
   REQUIRE(once.size() == 1);
   CHECK(test::says(once[0], {"warning: ebb::backward: the backward of tanh+matmul+sum was compiled for a call in ebb::off, but is called "
-                             "in ebb::autocast<ebb::bf16>: there the first equation to differ is `f = matmul a^T ", "which computes in f32, and "
+                             "in ebb::autocast<ebb::bf16>: there the first equation to differ is `f = matmul a^T ",
+                             "which computes in f32, and "
                              "would in bf16. Call"}));
   CHECK(said([&] { run(third), run(other), run(third); }).size() == 1);
 
@@ -174,7 +177,8 @@ TEST_CASE("AMP-2, AMP-5: a region called in a context assumes that context for i
   const variable w(ones), v(ones), u(ones);
   const auto same = recorded(inner_block, w);
   CHECK(same.item() == 2 * (more + more));
-  CHECK(test::says(test::raised([&] { same.backward(); }), {"was compiled for a call in ebb::autocast<ebb::bf16>, but is called in ebb::off"}));
+  CHECK(test::says(test::raised([&] { same.backward(); }),
+                   {"was compiled for a call in ebb::autocast<ebb::bf16>, but is called in ebb::off"}));
   {
     const autocast_scope<bf16> scope;
     same.backward();
@@ -224,8 +228,10 @@ TEST_CASE("AMP-10: a region inside a region keeps its assumption on the tape, an
   // No context fits both, and the error says so in each of them.
   const auto contradiction = [&] {
     return test::says(test::raised([&] { y.backward(); }),
-                      {"ebb::backward: the backward of matmul+", " holds products that were compiled for calls in ebb::off and in "
-                       "ebb::autocast<ebb::bf16>: no context is right for all of them; in ", " the first equation to differ is `", ". Give the regions in it one policy, or <ebb::as"});
+                      {"ebb::backward: the backward of matmul+",
+                       " holds products that were compiled for calls in ebb::off and in "
+                       "ebb::autocast<ebb::bf16>: no context is right for all of them; in ",
+                       " the first equation to differ is `", ". Give the regions in it one policy, or <ebb::as"});
   };
   CHECK(contradiction());
   {

@@ -55,7 +55,8 @@ TEMPLATE_TEST_CASE("slices that are joined are copied once", "", float, double, 
   for (const size_t n : {0u, 1u, 3u, 200u}) {
     const rows_of_12<T> x = rows<T>(n);
     CHECK(is_by_element<T>(exchange(x), [&](size_t i, size_t j) { return x(i, (j + 5) % 12); }));
-    CHECK(is_by_element<T>(rotate(x), [&](size_t i, size_t j) { return j < 6 ? static_cast<T>(-static_cast<float>(x(i, j + 6))) : x(i, j - 6); }));
+    CHECK(is_by_element<T>(rotate(x),
+                           [&](size_t i, size_t j) { return j < 6 ? static_cast<T>(-static_cast<float>(x(i, j + 6))) : x(i, j - 6); }));
     CHECK(is_by_element<T>(shift(x), [&](size_t i, size_t j) { return j < 2 ? T(0) : x(i, j - 2); }));
   }
 }

@@ -171,7 +171,8 @@ TEST_CASE("an undeclared context that matters is an error that names the declara
              {"ebb::value_and_grad of matmul+sum", "ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>, ebb::autocast<ebb::f16>>"}));
   CHECK(test::says(test::raised([&] { ebb::compile<ambient<autocast<bf16, ebb::shared_casts>>>(product)(x_more, ones); }),
              {"ebb::ambient<ebb::autocast<ebb::bf16, ebb::shared_casts>, ebb::autocast<ebb::f16>>"}));
-  CHECK(test::says(test::raised([&] { ebb::compile(product)(x_more, ones); }), {"ebb::compile<ebb::ambient<ebb::off, ebb::autocast<ebb::f16>>>(f)"}));
+  CHECK(test::says(test::raised([&] { ebb::compile(product)(x_more, ones); }),
+                   {"ebb::compile<ebb::ambient<ebb::off, ebb::autocast<ebb::f16>>>(f)"}));
   CHECK(test::says(test::raised([&] { ebb::value_and_grad<1>(product)(ebb::into(value, of_w), x_more, ones); }),
              {"ebb::value_and_grad of matmul+sum: called in"}));
   CHECK(test::says(test::raised([&] { ebb::vjp<1>(product)(x_more, ones); }), {"ebb::vjp of matmul+sum: called in"}));
@@ -188,9 +189,10 @@ TEST_CASE("an undeclared context that matters is an error that names the declara
   constexpr auto only_inside = ebb::compile<ambient<autocast<f16>>>(product);
   CHECK(only_inside(x_more, ones) == 4 * more);
   const no_autocast_scope suspended;
-  CHECK(test::says(test::raised([&] { only_inside(x_more, ones); }), {"ebb::compile of matmul+sum: called outside of autocast, which the region does not "
-                   "declare; declare it, ebb::compile<ebb::ambient<ebb::off, ebb::autocast<ebb::f16>>>(f), or call it in a scope of "
-                   "ebb::autocast<ebb::f16>"}));
+  CHECK(test::says(test::raised([&] { only_inside(x_more, ones); }),
+                   {"ebb::compile of matmul+sum: called outside of autocast, which the region does not "
+                    "declare; declare it, ebb::compile<ebb::ambient<ebb::off, ebb::autocast<ebb::f16>>>(f), or call it in a scope of "
+                    "ebb::autocast<ebb::f16>"}));
 }
 
 TEST_CASE("SW-2: a derivative compiled with its function is in the context of its call, which must be declared") {
@@ -199,13 +201,16 @@ TEST_CASE("SW-2: a derivative compiled with its function is in the context of it
   CHECK(of_w(block) == more);
   const autocast_scope<bf16> scope;
   CHECK(test::says(test::raised([&] { of_w(block); }),
-                   {"ebb::value_and_grad of matmul+sum: called in ebb::autocast<ebb::bf16>, which the function does not declare: matmul would compute in "
-                    "bf16, not in f32", "ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>>", "ebb::no_autocast(ebb::value_and_grad(f))"}));
+                   {"ebb::value_and_grad of matmul+sum: called in ebb::autocast<ebb::bf16>, which the function does not declare: matmul "
+                    "would compute in bf16, not in f32",
+                    "ebb::ambient<ebb::off, ebb::autocast<ebb::bf16>>", "ebb::no_autocast(ebb::value_and_grad(f))"}));
   CHECK_FALSE(test::raised([&] { ebb::grad<1>(ebb::patch<same_as_forward>(block))(x_more, ones); }).empty());
   CHECK_FALSE(test::raised([] { ebb::hvp([](auto w) { return block(w, w); })(ones, ones); }).empty());
-  CHECK_FALSE(test::raised([] { ebb::jacobian<1>(ebb::no_autocast([](auto x, auto w) { return ebb::matmul(x, w); }))(x_more, ones); }).empty());
+  CHECK_FALSE(
+      test::raised([] { ebb::jacobian<1>(ebb::no_autocast([](auto x, auto w) { return ebb::matmul(x, w); }))(x_more, ones); }).empty());
   CHECK_FALSE(test::raised([] { ebb::compile([](auto x, auto w) { return ebb::grad<1>(block)(x, w); })(x_more, ones); }).empty());
-  CHECK_FALSE(test::raised([] { ebb::compile([](auto x, auto w) { return ebb::vjp<1>(block)(x, w).second(1.f); })(x_more, ones); }).empty());
+  CHECK_FALSE(
+      test::raised([] { ebb::compile([](auto x, auto w) { return ebb::vjp<1>(block)(x, w).second(1.f); })(x_more, ones); }).empty());
 
   // Ways to declare it: ambient; off around everything; another policy, which is no assumption here; a context of its own.
   CHECK(of_w(ebb::compile<ambient<off, autocast<bf16>>>(block)) == 1);

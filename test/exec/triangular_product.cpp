@@ -139,7 +139,8 @@ TEST_CASE("batches and maps give the results of single matrices") {
                         ebb::matmul(v, ebb::lower(q, ebb::unit_diagonal)), ebb::sum(ebb::exp(ebb::matmul(ebb::lower(q), x))));
     };
     const auto each = ebb::compile([](auto q, auto x, auto v) { return ebb::map(decltype(all){}, q, x, v); })(many, sides, vectors);
-    const auto shared = ebb::compile([](auto q, auto x, auto v) { return ebb::map(decltype(all){}, ebb::whole(q), x, v); })(one, sides, vectors);
+    const auto shared =
+        ebb::compile([](auto q, auto x, auto v) { return ebb::map(decltype(all){}, ebb::whole(q), x, v); })(one, sides, vectors);
     const auto batched = ebb::matmul(ebb::lower(many), sides), of_one = ebb::matmul(ebb::lower(one), sides);
     const auto rows = ebb::matmul(vectors, ebb::lower(one, ebb::unit_diagonal));
     for (std::size_t i = 0; i < count; ++i) {
@@ -149,7 +150,8 @@ TEST_CASE("batches and maps give the results of single matrices") {
       const auto want = ebb::compile(all)(q, x, v), want_shared = ebb::compile(all)(one, x, v);
       const auto same = [&]<std::size_t K>(const auto& got, const auto& single, std::integral_constant<std::size_t, K>) {
         using result = std::remove_cvref_t<decltype(std::get<K>(single))>;
-        if constexpr (requires { std::get<K>(single).row(0); }) CHECK(test::same_bits(result(std::get<K>(got).row(i)), std::get<K>(single)));
+        if constexpr (requires { std::get<K>(single).row(0); })
+          CHECK(test::same_bits(result(std::get<K>(got).row(i)), std::get<K>(single)));
         else CHECK(std::get<K>(got)(i) == std::get<K>(single));
       };
       [&]<std::size_t... K>(std::index_sequence<K...>) {
@@ -165,8 +167,10 @@ TEST_CASE("batches and maps give the results of single matrices") {
     const side same_side(sides.row(0));
     const auto with_one = ebb::compile([](auto q, auto x) { return ebb::map(decltype(by_rows){}, q, ebb::whole(x)); })(many, same_side);
     const auto eager = ebb::matmul(ebb::transpose(ebb::lower(many, ebb::unit_diagonal)), same_side);
-    const auto of_one_side = ebb::grad<1>([](auto q, auto x) { return ebb::sum(ebb::exp(ebb::map(decltype(by_rows){}, q, ebb::whole(x)))); })(many, same_side);
-    const auto of_each_q = ebb::grad<0>([](auto q, auto x) { return ebb::sum(ebb::exp(ebb::map(decltype(by_rows){}, q, ebb::whole(x)))); })(many, same_side);
+    const auto of_one_side =
+        ebb::grad<1>([](auto q, auto x) { return ebb::sum(ebb::exp(ebb::map(decltype(by_rows){}, q, ebb::whole(x)))); })(many, same_side);
+    const auto of_each_q =
+        ebb::grad<0>([](auto q, auto x) { return ebb::sum(ebb::exp(ebb::map(decltype(by_rows){}, q, ebb::whole(x)))); })(many, same_side);
     side sum_of_sides{};
     for (std::size_t i = 0; i < count; ++i) {
       const matrix q(many.row(i));
@@ -182,7 +186,8 @@ TEST_CASE("batches and maps give the results of single matrices") {
     constexpr auto square = [](auto q, auto x) { return ebb::sum(ebb::square(ebb::matmul(ebb::lower(q), x))); };
     const auto [of_many, of_sides] =
         ebb::grad<0, 1>([](auto q, auto x) { return ebb::sum(ebb::map(decltype(square){}, q, x)); })(many, sides);
-    const auto of_shared = ebb::grad<0>([](auto q, auto x) { return ebb::sum(ebb::map(decltype(square){}, ebb::whole(q), x)); })(one, sides);
+    const auto of_shared =
+        ebb::grad<0>([](auto q, auto x) { return ebb::sum(ebb::map(decltype(square){}, ebb::whole(q), x)); })(one, sides);
     ebb::tensor<double, 5, 5> sum{};
     for (std::size_t i = 0; i < count; ++i) {
       const auto [of_q, of_x] = ebb::grad<0, 1>(square)(matrix(many.row(i)), side(sides.row(i)));

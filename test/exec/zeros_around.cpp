@@ -153,7 +153,8 @@ constexpr auto from_both_sides = [](auto x) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("values at other places are computed again: rows of every length have the bits of single operations", "", float, double) {
+TEMPLATE_TEST_CASE("values at other places are computed again: rows of every length have the bits of single operations", "", float,
+                   double) {
   constexpr auto stages = ebb::compile(four_stages);
   constexpr auto sides = ebb::compile(from_both_sides);
   CHECK(is_one_step<ebb::tensor<TestType, dyn>>(from_both_sides));

@@ -144,7 +144,8 @@ TEST_CASE("a product whose left side alone is batched becomes one product of all
 }
 
 TEST_CASE("a matrix that all rows share, times the vector of each row, becomes rows times its transpose") {
-  const auto text = [](std::int64_t flags, std::initializer_list<int> left, std::initializer_list<int> right, const ebb::vec<char>& batched) {
+  const auto text = [](std::int64_t flags, std::initializer_list<int> left, std::initializer_list<int> right,
+                       const ebb::vec<char>& batched) {
     return ebb::to_string(batch(test::build([&](test::builder& b) {
       const auto x = b.in<float>(left), y = b.in<float>(right);
       return b.returns(ebb::emit_on<ebb::op::matmul>({flags}, x, y));

@@ -75,7 +75,8 @@ void check_kernel() {
   for (const std::size_t n : std::vector<std::size_t>{1, 2, 3, 7, 10, 15, 16, 17, 31, 33, 63, 64, 65, 100, 129, 1000})
     for (const std::size_t before : std::vector<std::size_t>{1, 2, 15, 16, 63, 64, 65, 131}) check(before, n, 1);
   for (const std::size_t n : std::vector<std::size_t>{1, 2, 9, 50})
-    for (const std::size_t after : std::vector<std::size_t>{2, 3, 15, 16, 17, 33, 64, 127, 128, 129, 200, 263}) check(n == 9 ? 3 : 1, n, after);
+    for (const std::size_t after : std::vector<std::size_t>{2, 3, 15, 16, 17, 33, 64, 127, 128, 129, 200, 263})
+      check(n == 9 ? 3 : 1, n, after);
 }
 
 /// Both places of x, [before, n, after], by compiled functions, with the axis as a dynamic and as a static extent.

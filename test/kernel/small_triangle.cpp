@@ -58,5 +58,6 @@ TEMPLATE_TEST_CASE("small triangular systems have the bits of the reference at e
       for (const std::int64_t which : {0, 2, 4, 6})
         for (const bool transposed : {false, true})
           for (const std::ptrdiff_t batch : {1, 5, 19})
-            check_small_triangles<TestType>({n, m, transposed, ebb::triangular | which}, batch, batch == 5 || m == 11 || (batch == 1 && which == 2), m == 3);
+            check_small_triangles<TestType>({n, m, transposed, ebb::triangular | which}, batch,
+                                            batch == 5 || m == 11 || (batch == 1 && which == 2), m == 3);
 }

@@ -38,7 +38,8 @@ T chain_of(const ebb::kernel::triangular_product& s, const T* t, const T* x, ptr
   for (ptrdiff_t p = 0; p < s.n; ++p) {
     const ptrdiff_t own = s.right ? j : i, row = s.right ? p : own, column = s.right ? own : p;  // of op(t)
     if (s.upper() ? column < row : column > row) continue;
-    const wide<T> of_t = s.unit() && p == own ? wide<T>(1) : static_cast<wide<T>>(t[s.transposed ? column * s.n + row : row * s.n + column]);
+    const wide<T> of_t =
+        s.unit() && p == own ? wide<T>(1) : static_cast<wide<T>>(t[s.transposed ? column * s.n + row : row * s.n + column]);
     sum = ebb::lane::fma(of_t, static_cast<wide<T>>(x[s.right ? i * s.n + p : p * s.m + j]), sum);
   }
   return static_cast<T>(sum);
@@ -126,7 +127,9 @@ void check_triangle_of_product(ptrdiff_t n, ptrdiff_t k) {
       for (ptrdiff_t j = 0; j < n; ++j) {
         wide<T> sum = 0;
         const bool inside = (which & 2 ? i <= j : j <= i) && !(which & 4 && i == j);
-        const auto at = [&](const T* x, ptrdiff_t row, ptrdiff_t p) { return static_cast<wide<T>>(x[of_columns ? p * n + row : row * k + p]); };
+        const auto at = [&](const T* x, ptrdiff_t row, ptrdiff_t p) {
+          return static_cast<wide<T>>(x[of_columns ? p * n + row : row * k + p]);
+        };
         for (ptrdiff_t p = 0; inside && p < k; ++p) sum = ebb::lane::fma(at(a.at_end(), i, p), at(b.at_end(), j, p), sum);
         wrong += !test::same_bits(c.at_end()[i * n + j], static_cast<T>(sum));
       }

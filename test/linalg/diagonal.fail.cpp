@@ -14,7 +14,8 @@ using square = ebb::term<float, 3, 3>;
 using oblong = ebb::term<float, 3, 4>;
 using vector = ebb::term<float, 4>;
 
-[[maybe_unused]] constexpr int fits = traced_on<square, oblong>([](auto a, auto b) { return ebb::trace(b) + ebb::trace(ebb::matrix_power<2>(a)); });
+[[maybe_unused]] constexpr int fits =
+    traced_on<square, oblong>([](auto a, auto b) { return ebb::trace(b) + ebb::trace(ebb::matrix_power<2>(a)); });
 
 #if EBB_CASE == 1  // a vector has no trace
 // EXPECT: E0420 a function of matrices: an operand has fewer than two axes

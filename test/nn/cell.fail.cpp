@@ -12,9 +12,8 @@ constexpr auto traced_on(auto f) {
 using input = ebb::term<float, 2, 3>;
 using state = ebb::term<float, 2, 4>;
 
-[[maybe_unused]] constexpr int fits = traced_on<input, state, ebb::term<float, 16, 3>, ebb::term<float, 16, 4>>([](auto x, auto h, auto v, auto w) {
-  return ebb::lstm_cell(x, h, h, v, w);
-});
+[[maybe_unused]] constexpr int fits = traced_on<input, state, ebb::term<float, 16, 3>, ebb::term<float, 16, 4>>(
+    [](auto x, auto h, auto v, auto w) { return ebb::lstm_cell(x, h, h, v, w); });
 
 #if EBB_CASE == 1  // the rows of a gru_cell
 // EXPECT: E0485 lstm, lstm_cell: weights have four rows

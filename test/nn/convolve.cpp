@@ -66,7 +66,7 @@ std::vector<geometry> geometries() {
   r.push_back({{{{1, 1, 1, 1}, {1, 1, 1, 1}}, 1, 2}, 0, 1, 20, 6, {70, 70}, {3, 3}});      // bands of rows
   r.push_back({{{{1, 1, 1, 1}, {}, {}}, 1, 3}, 0, 1, 12, 9, {12, 30, 30}, {2, 1, 2}});    // bands of planes
   r.push_back({{{{2, 1, 1, 0}, {}}, 1, 1}, 0, 1, 300, 2, {701, 1}, {3, 1}});              // bands of columns
-  r.push_back({{{{2, 1, 2, 2}, {}}, 1, 1}, 0, 2, 3, 2, {2503, 1}, {5, 1}});               // and of two sets of places, one of which ends first
+  r.push_back({{{{2, 1, 2, 2}, {}}, 1, 1}, 0, 2, 3, 2, {2503, 1}, {5, 1}});  // and of two sets of places, one of which ends first
   r.push_back({{{{10, 1, 3, 0}, {}}, 1, 1}, 0, 2, 2, 3, {90, 1}, {4, 1}});                // strides that are too large for bands
   r.push_back({{{{9, 1, 0, 4}, {}}, 1, 1}, 0, 1, 12, 3, {100, 1}, {11, 1}});
   r.push_back({{{{5, 2, 3, 4}, {8, 1, 7, 0}}, 1, 2}, 0, 1, 3, 4, {31, 67}, {3, 9}});      // large strides

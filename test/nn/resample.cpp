@@ -30,9 +30,19 @@ struct sizes {
 
 /// Rows of fewer elements than a register has, of as many, of one more; ends of rows; more and fewer elements; whole factors.
 std::vector<sizes> all_sizes() {
-  std::vector<sizes> r{{0, {3}, {5}},       {1, {1}, {1}},         {1, {1}, {40}},           {2, {40}, {1}},        {19, {7}, {7}},
-                       {2, {16, 32}, {32, 64}}, {1, {16, 17}, {20, 33}}, {1, {5, 50}, {7, 9}},     {3, {2, 3}, {9, 16}},  {1, {33, 8}, {2, 24}},
-                       {2, {2, 3, 4}, {4, 2, 9}}, {1, {3, 1, 18}, {3, 5, 54}}, {1, {2, 2, 2, 2}, {3, 1, 4, 5}}};
+  std::vector<sizes> r{{0, {3}, {5}},
+                       {1, {1}, {1}},
+                       {1, {1}, {40}},
+                       {2, {40}, {1}},
+                       {19, {7}, {7}},
+                       {2, {16, 32}, {32, 64}},
+                       {1, {16, 17}, {20, 33}},
+                       {1, {5, 50}, {7, 9}},
+                       {3, {2, 3}, {9, 16}},
+                       {1, {33, 8}, {2, 24}},
+                       {2, {2, 3, 4}, {4, 2, 9}},
+                       {1, {3, 1, 18}, {3, 5, 54}},
+                       {1, {2, 2, 2, 2}, {3, 1, 4, 5}}};
   for (const std::size_t m : {2u, 15u, 16u, 17u, 31u})
     for (const std::size_t n : {3u, 16u, 33u, 47u}) r.push_back({2, {m}, {n}});
   return r;
@@ -109,12 +119,13 @@ std::vector<T> run(sampling how, const std::vector<T>& x, const extent_list& of_
 template <int Taps, class T>
 void check(sampling how, const sizes& s, long double bound) {
   const extent_list x = s.extents(s.from), y = s.extents(s.to);
-  INFO("sampling " << static_cast<int>(how) << ", " << x.volume() << " elements to " << y.volume() << ", last axis " << s.from.back() << " to "
-                   << s.to.back());
+  INFO("sampling " << static_cast<int>(how) << ", " << x.volume() << " elements to " << y.volume() << ", last axis " << s.from.back()
+                   << " to " << s.to.back());
   for (const bool back : {false, true}) {
     const extent_list &in = back ? y : x, &out = back ? x : y;
     const auto given = test::random_elements<T>(in.volume(), 1 + back);
-    const auto got = back ? run<ebb::op::resample_back<Taps>, T>(how, given, in, out) : run<ebb::op::resample<Taps>, T>(how, given, in, out);
+    const auto got =
+        back ? run<ebb::op::resample_back<Taps>, T>(how, given, in, out) : run<ebb::op::resample<Taps>, T>(how, given, in, out);
     std::vector<long double> sums(given.begin(), given.end());
     extent_list e = in;
     long double most = 1;

@@ -12,7 +12,8 @@ using places = ebb::term<int, 3, 2>;
 using three = ebb::term<int, 3>;
 
 [[maybe_unused]] constexpr int fits = traced_on<matrix, places, three>([](auto x, auto i, auto k) {
-  return ebb::take_along_axis<1>(ebb::scatter_add<1>(x, i, i), i) + ebb::sum(ebb::index_add<0>(ebb::take<1>(x, k), k, ebb::take<1>(x, k))) + ebb::sum(ebb::take<1>(x, -1));
+  return ebb::take_along_axis<1>(ebb::scatter_add<1>(x, i, i), i) + ebb::sum(ebb::index_add<0>(ebb::take<1>(x, k), k, ebb::take<1>(x, k))) +
+         ebb::sum(ebb::take<1>(x, -1));
 });
 
 int main() {}

@@ -12,7 +12,8 @@ using tall = ebb::term<float, ebb::dyn, 4>;
 
 [[maybe_unused]] constexpr int fits = traced_on<matrix, tall>([](auto x, auto y) {
   const auto [a, b] = ebb::split<0, 1, 2>(y);
-  return std::get<0>(ebb::unbind<0>(x)) + ebb::sum(a) + ebb::sum(ebb::roll<1>(b, -1)) + std::get<0>(ebb::split<1, 4>(x)) + ebb::sum(ebb::tile<2>(y));
+  return std::get<0>(ebb::unbind<0>(x)) + ebb::sum(a) + ebb::sum(ebb::roll<1>(b, -1)) + std::get<0>(ebb::split<1, 4>(x)) +
+         ebb::sum(ebb::tile<2>(y));
 });
 int main() {}
 

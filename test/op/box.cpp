@@ -56,8 +56,8 @@ TEMPLATE_TEST_CASE("boxes copy the bits of elements of each dtype, and put them:
   CHECK(ebb::same_bits(ebb::dynamic_update_slice(x, ebb::tensor<T, dyn, dyn, dyn>(0, 2, 2), one, one, one), x));
 }
 
-TEMPLATE_TEST_CASE("map: boxes of one array and boxes of each row, forward and back; sums of gradients go in rising order", "", double, float,
-                   ebb::bfloat16) {
+TEMPLATE_TEST_CASE("map: boxes of one array and boxes of each row, forward and back; sums of gradients go in rising order", "", double,
+                   float, ebb::bfloat16) {
   using T = TestType;
   ebb::tensor<T, dyn, dyn> x(4, 5);
   for (std::size_t i = 0; i < x.size(); ++i) x.mutable_data()[i] = static_cast<T>(0.1f * static_cast<float>(i) - 0.7f);

@@ -10,7 +10,8 @@ constexpr auto traced_on(auto f) {
 using vector = ebb::term<float, ebb::dyn>;
 using number = ebb::term<std::int64_t>;
 
-[[maybe_unused]] constexpr int fits = traced_on<vector, number>([](auto x, auto key) { return x + ebb::normal<float>(ebb::split_key<2>(key)[0], x, 1); });
+[[maybe_unused]] constexpr int fits =
+    traced_on<vector, number>([](auto x, auto key) { return x + ebb::normal<float>(ebb::split_key<2>(key)[0], x, 1); });
 int main() {}
 
 #if EBB_CASE == 1  // a key is no array of keys

@@ -13,7 +13,9 @@ constexpr auto traced_on(auto f) {
 }
 using vector = ebb::term<float, 3>;
 
-[[maybe_unused]] constexpr int fits = traced_on<vector>([](auto x) { return ebb::stack<0>(std::array{x, x}) + ebb::stack<0>(std::tuple(x, 2 * x)); });
+[[maybe_unused]] constexpr int fits = traced_on<vector>([](auto x) {
+  return ebb::stack<0>(std::array{x, x}) + ebb::stack<0>(std::tuple(x, 2 * x));
+});
 int main() {}
 
 #if EBB_CASE == 1  // how long it is, a type does not say

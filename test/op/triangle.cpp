@@ -76,7 +76,8 @@ TEST_CASE("factors and triangular systems give PyTorch's recorded values") {
 template <std::size_t... E>
 using wide = ebb::term<double, E...>;
 template <class... A>
-void of_breadth(const char* name, auto f, golden::bounds b = {.value = 32, .grad = 256, .second = 2048, .second_floor = 1, .spread = true}) {
+void of_breadth(const char* name, auto f,
+                golden::bounds b = {.value = 32, .grad = 256, .second = 2048, .second_floor = 1, .spread = true}) {
   golden::check_traced("ops2", name, "", ebb::trace_of<decltype(f), A...>::make(), b);
 }
 
@@ -232,7 +233,8 @@ ebb::graph of_one(F) {
 TEST_CASE("a matrix that is not positive definite is an error or NaN; singular, empty and NaN matrices have their log-determinants") {
   const auto two = extents({2, 2});
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
-  const std::vector<std::vector<double>> indefinite{{1, 0, 2, 4}, {0, 0, 0, 0}, {-1, 0, 0, 1}, {nan, 0, 0, 1}, {1, 0, nan, 1}, {1, 0, inf, 1}};
+  const std::vector<std::vector<double>> indefinite{{1, 0, 2, 4},   {0, 0, 0, 0},   {-1, 0, 0, 1},
+                                                    {nan, 0, 0, 1}, {1, 0, nan, 1}, {1, 0, inf, 1}};
   for (const std::vector<double>& a : indefinite) {
     CHECK(test::raised([&] { evaluated(of_one(cholesky), {a}, {two}); }) == "ebb::evaluate: cholesky: a matrix is not positive definite");
     const auto r = evaluated(of_one([](auto x) { return ebb::cholesky(x, ebb::nan_if_not); }), {a}, {two});
@@ -247,8 +249,8 @@ TEST_CASE("a matrix that is not positive definite is an error or NaN; singular, 
   CHECK(ebb::from_cell<double>(evaluated(of_one(logdet), {{}}, {extents({0, 0})})[0][0]) == 0);
 
   // A 0 on the diagonal gives infinities, not an error.
-  const auto x = evaluated(ebb::trace_of<std::remove_const_t<decltype(lower)>, wide<dyn, dyn>, wide<dyn, dyn>>::make(), {{0, 0, 1, 2}, {1, 1}},
-                           {two, extents({2, 1})});
+  const auto x = evaluated(ebb::trace_of<std::remove_const_t<decltype(lower)>, wide<dyn, dyn>, wide<dyn, dyn>>::make(),
+                           {{0, 0, 1, 2}, {1, 1}}, {two, extents({2, 1})});
   CHECK(ebb::from_cell<double>(x[0][0]) == inf);
   CHECK(ebb::from_cell<double>(x[0][1]) == -inf);
 
@@ -307,7 +309,8 @@ TEST_CASE("a triangular system with a 0 on its diagonal has the infinities of it
   const ebb::graph c = ebb::trace_of<decltype(checked), wide<dyn, dyn>, wide<dyn, dyn>>::make();
   CHECK(test::raised([&] { run(c, {1, 0, 1, 0}, {}); }) == "ebb::evaluate: solve_triangular: a matrix is singular");
   CHECK(ebb::from_cell<double>(run(c, {1, 0, 1, 2}, {})[0][1]) == 0);
-  CHECK(ebb::from_cell<double>(run(ebb::trace_of<decltype(of_unit), wide<dyn, dyn>, wide<dyn, dyn>>::make(), {0, 0, 3, 0}, {})[0][1]) == -2);
+  CHECK(ebb::from_cell<double>(run(ebb::trace_of<decltype(of_unit), wide<dyn, dyn>, wide<dyn, dyn>>::make(), {0, 0, 3, 0}, {})[0][1]) ==
+        -2);
 }
 
 TEST_CASE("one factor serves its three uses, and a triangular system is printed with its tags") {

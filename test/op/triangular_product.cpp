@@ -55,7 +55,8 @@ ebb::extent_list extents(std::initializer_list<std::size_t> e) {
 }
 
 /// The definition, with zeros in place of the other triangle: `count` products of q [n, n], or of one for each, and x.
-matrix definition(bool upper, bool unit, bool transposed, bool right, int n, int m, int count, bool shared, const matrix& q, const matrix& x) {
+matrix definition(bool upper, bool unit, bool transposed, bool right, int n, int m, int count, bool shared, const matrix& q,
+                  const matrix& x) {
   matrix r;
   const auto at = [](int i) { return static_cast<std::size_t>(i); };
   for (int b = 0; b < count; ++b) {
@@ -154,7 +155,8 @@ TEST_CASE("the triangle of a transposed matrix is the other triangle of the matr
   const auto twice = [](auto q, auto x) { return ebb::matmul(ebb::transpose(ebb::transpose(ebb::lower(q))), x); };
   const auto once = [](auto q, auto x) { return ebb::matmul(ebb::lower(q), x); };
   using any = wide<dyn, dyn>;
-  CHECK(ebb::to_string(ebb::trace_of<decltype(twice), any, any>::make()) == ebb::to_string(ebb::trace_of<decltype(once), any, any>::make()));
+  CHECK(ebb::to_string(ebb::trace_of<decltype(twice), any, any>::make()) ==
+        ebb::to_string(ebb::trace_of<decltype(once), any, any>::make()));
 }
 
 TEST_CASE("a triangle that all rows of a map share stays one matrix") {
@@ -169,14 +171,18 @@ TEST_CASE("a triangle that all rows of a map share stays one matrix") {
     return n;
   };
   const auto f = [](auto q, auto x) {
-    return ebb::map([](auto e, auto t) {
-      return std::tuple(ebb::matmul(ebb::lower(t), e), ebb::matmul(ebb::transpose(e), ebb::upper(t)), ebb::matmul(ebb::lower(t), ebb::sum<1>(e)));
-    }, x, ebb::whole(q));
+    return ebb::map(
+        [](auto e, auto t) {
+          return std::tuple(ebb::matmul(ebb::lower(t), e), ebb::matmul(ebb::transpose(e), ebb::upper(t)),
+                            ebb::matmul(ebb::lower(t), ebb::sum<1>(e)));
+        },
+        x, ebb::whole(q));
   };
   CHECK(products(ebb::trace_of<decltype(f), wide<dyn, dyn>, wide<dyn, dyn, 3>>::make()) == 3);
   const auto inner = [](auto q, auto x) {
-    return ebb::map([](auto row, auto t) { return ebb::map([](auto e, auto s) { return ebb::matmul(ebb::lower(s), e); }, row, ebb::whole(t)); }, x,
-                    ebb::whole(q));
+    return ebb::map(
+        [](auto row, auto t) { return ebb::map([](auto e, auto s) { return ebb::matmul(ebb::lower(s), e); }, row, ebb::whole(t)); }, x,
+        ebb::whole(q));
   };
   CHECK(products(ebb::trace_of<decltype(inner), wide<dyn, dyn>, wide<dyn, dyn, dyn>>::make()) == 1);
 }

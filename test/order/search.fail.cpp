@@ -15,7 +15,8 @@ using vector = ebb::term<float, 4>;
 using matrix = ebb::term<float, 3, 4>;
 using bins = ebb::term<int, 4>;
 
-[[maybe_unused]] constexpr int fits = traced_on<matrix, vector>([](auto x, auto v) { return ebb::quantile(x, v) + ebb::transpose(ebb::searchsorted(v, x)); });
+[[maybe_unused]] constexpr int fits =
+    traced_on<matrix, vector>([](auto x, auto v) { return ebb::quantile(x, v) + ebb::transpose(ebb::searchsorted(v, x)); });
 
 #if EBB_CASE == 1  // a matrix of q
 // EXPECT: E0365 quantile: q has more than one axis

@@ -134,7 +134,8 @@ void check_repeated_products() {
             return std::pair(repeated_along(b, x, axis(row)), repeated_along(b, y, axis(column)));
           }) == "211");
     CHECK(shape_of([&](auto& b, auto x, auto y, int row, int) { return std::pair(repeated_along(b, x, axis(row) | 1), y); }) == "215");
-    CHECK(shape_of([&](auto& b, auto x, auto y, int, int) { return std::pair(repeated_along(b, x, 1), repeated_along(b, y, 1)); }) == "1n5");
+    CHECK(shape_of([&](auto& b, auto x, auto y, int, int) { return std::pair(repeated_along(b, x, 1), repeated_along(b, y, 1)); }) ==
+          "1n5");
     CHECK(shape_of([&](auto& b, auto x, auto y, int, int) { return std::pair(repeated_along(b, x, 1), y); }) == "2n5");
     CHECK(shape_of([&](auto& b, auto x, auto y, int row, int) { return std::pair(repeated_along(b, x, axis(3 - row)), y); }) == "2n5");
     CHECK(shape_of([&](auto& b, auto x, auto y, int, int column) {

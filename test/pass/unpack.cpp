@@ -240,7 +240,8 @@ void check_product(product p) {
 }  // namespace
 
 TEST_CASE("products of components have the same bits, in chains and in lanes, also where links underflow") {
-  for (const std::int64_t attr : {std::int64_t{0}, ebb::left_transposed, ebb::right_transposed, ebb::left_transposed | ebb::right_transposed})
+  for (const std::int64_t attr :
+       {std::int64_t{0}, ebb::left_transposed, ebb::right_transposed, ebb::left_transposed | ebb::right_transposed})
     for (const product p : {product{2, 2, 2, attr}, product{3, 3, 1, attr}, product{1, 5, 5, attr}, product{3, 1, 3, attr},
                             product{1, 7, 1, attr}, product{4, 4, 3, attr}, product{1, 31, 1, attr}}) {
       check_product<float>(p);

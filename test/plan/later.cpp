@@ -154,7 +154,8 @@ TEST_CASE("random programs of sums have the bits of scalar runs, and fewer value
     ebb::block_program program(g, ebb::make_plan(g), 16);
     bool guarded = true;
     const auto run = [&](void* const* from, void* const* to) { program.run(from, to, symbols.data()); };
-    REQUIRE(test::difference(test::run_on_memory(g, p.types, arguments, symbols, guarded, run), test::run_scalar(g, arguments, symbols)) == "");
+    REQUIRE(test::difference(test::run_on_memory(g, p.types, arguments, symbols, guarded, run), test::run_scalar(g, arguments, symbols)) ==
+            "");
     REQUIRE(guarded);
   }
   CHECK(later > 100);

@@ -11,7 +11,8 @@ constexpr auto traced_on(auto f) {
 using matrix = ebb::term<float, 3, 3>;
 using vector = ebb::term<float, 3>;
 
-[[maybe_unused]] constexpr int fits = traced_on<matrix, vector>([](auto x, auto y) { return ebb::tril(x) + ebb::toeplitz(y) + ebb::eye<3>(y); });
+[[maybe_unused]] constexpr int fits =
+    traced_on<matrix, vector>([](auto x, auto y) { return ebb::tril(x) + ebb::toeplitz(y) + ebb::eye<3>(y); });
 int main() {}
 
 #if EBB_CASE == 1  // a vector has no triangle

@@ -11,7 +11,8 @@ constexpr auto traced_on(auto f) {
 using points = ebb::term<float, 5, 3>;
 using plane_points = ebb::term<float, 4, 2>;
 
-[[maybe_unused]] constexpr int fits = traced_on<points>([](auto x) { return ebb::sum(ebb::skew_matrix(x)) + ebb::sum(ebb::cdist(x, ebb::normalize(x))); });
+[[maybe_unused]] constexpr int fits =
+    traced_on<points>([](auto x) { return ebb::sum(ebb::skew_matrix(x)) + ebb::sum(ebb::cdist(x, ebb::normalize(x))); });
 int main() {}
 
 #if EBB_CASE == 1  // points in space and in a plane

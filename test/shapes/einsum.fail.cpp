@@ -11,7 +11,8 @@ constexpr auto traced_on(auto f) {
 using matrix = ebb::term<float, 3, 3>;
 using oblong = ebb::term<float, 4, 3>;
 
-[[maybe_unused]] constexpr int fits = traced_on<matrix, oblong>([](auto x, auto y) { return ebb::einsum<"ij,kj->ki">(x, y) + ebb::tensordot<1>(y, x); });
+[[maybe_unused]] constexpr int fits =
+    traced_on<matrix, oblong>([](auto x, auto y) { return ebb::einsum<"ij,kj->ki">(x, y) + ebb::tensordot<1>(y, x); });
 int main() {}
 
 #if EBB_CASE == 1  // 3 and 4

@@ -11,7 +11,8 @@ constexpr auto traced_on(auto f) {
 using matrix = ebb::term<float, 3, 4>;
 using numbers = ebb::term<int, 3>;
 
-[[maybe_unused]] constexpr int fits = traced_on<matrix, numbers>([](auto x, auto i) { return ebb::segment_sum(x, i, x) + ebb::segment_max<3>(x, i); });
+[[maybe_unused]] constexpr int fits =
+    traced_on<matrix, numbers>([](auto x, auto i) { return ebb::segment_sum(x, i, x) + ebb::segment_max<3>(x, i); });
 int main() {}
 
 #if EBB_CASE == 1  // four numbers for three rows

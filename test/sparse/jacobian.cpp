@@ -130,7 +130,8 @@ TEST_CASE("blocks have as many colors as a block has columns, and rows by index 
   const auto slopes = triangles(t, z);
   for (std::size_t k = 0; k < 12; ++k) CHECK(slopes(k) == static_cast<double>(k % 6 + 1));
   // By the matrix: elements outside of the triangle, and a diagonal that is taken to be 1, decide nothing.
-  constexpr auto by_matrix = ebb::sparse_jacobian<0>([](auto matrix, auto by) { return ebb::matmul(ebb::upper(matrix, ebb::unit_diagonal), by); });
+  constexpr auto by_matrix =
+      ebb::sparse_jacobian<0>([](auto matrix, auto by) { return ebb::matmul(ebb::upper(matrix, ebb::unit_diagonal), by); });
   CHECK(by_matrix.pattern(t, some(3)).column == std::vector<std::size_t>{1, 2, 5});
 
   const tensor<int, 5> from{0, 2, 6, 3, 3}, to{1, 1, 0, 5, 3};

@@ -75,9 +75,10 @@ constexpr bool finds_the_whole() {
   const int n = s.fresh({extent_rule::argument, 0, 0}), turn = s.derive(extent_rule::remainder, 3, n);
   const int rest = s.derive(extent_rule::difference, n, turn), but_one = s.derive(extent_rule::difference, n, 1);
   return s.derive(extent_rule::sum, turn, rest) == n && s.derive(extent_rule::sum, rest, turn) == n &&
-         s.derive(extent_rule::sum, rest, rest) != n && s.derive(extent_rule::sum, 1, but_one) == n && s.derive(extent_rule::sum, but_one, 2) != n &&
-         s.derive(extent_rule::sum, 0, n) == n && s.derive(extent_rule::sum, turn, 0) == turn &&
-         s.is_difference(rest, n, turn) && !s.is_difference(rest, n, 3) && !s.is_difference(n, n, turn);
+         s.derive(extent_rule::sum, rest, rest) != n && s.derive(extent_rule::sum, 1, but_one) == n &&
+         s.derive(extent_rule::sum, but_one, 2) != n && s.derive(extent_rule::sum, 0, n) == n &&
+         s.derive(extent_rule::sum, turn, 0) == turn && s.is_difference(rest, n, turn) && !s.is_difference(rest, n, 3) &&
+         !s.is_difference(n, n, turn);
 }
 static_assert(finds_the_whole());
 static_assert(ebb::apply(extent_rule::remainder, 7, 3) == 1 && ebb::apply(extent_rule::remainder, 7, 0) == 0);
