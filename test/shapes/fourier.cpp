@@ -6,7 +6,9 @@
 
 #include <ebb/shapes.hpp>
 
+#include <algorithm>
 #include <complex>
+#include <cstring>
 
 namespace {
 
@@ -269,6 +271,41 @@ TEST_CASE("transforms of lengths 0 and 1, of empty batches, of zeros, NaN and in
         CHECK(!(std::isfinite(e(1, k)) && std::isfinite(f(1, k))));
       }
       CHECK((std::isnan(bad) ? std::isnan(e(1, 0)) : e(1, 0) == bad));
+    }
+}
+
+/// A row alone is computed in other lanes than in a group, and `evaluate` computes one number after another.
+TEMPLATE_TEST_CASE("rows have the same bits alone, in groups and ragged groups, and evaluated", "", float, double) {
+  using T = TestType;
+  const auto f = [](auto x, auto y) { return std::tuple_cat(ebb::fft(x, y), ebb::ifft(x, y), ebb::rfft(x), std::tuple(ebb::irfft(x, y))); };
+  const auto all = ebb::compile(f);
+  const ebb::graph g = ebb::lower(ebb::trace_of<decltype(f), ebb::term<T, dyn, dyn>, ebb::term<T, dyn, dyn>>::make());
+  for (const std::size_t n : std::vector<std::size_t>{2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 30, 36, 64, 105, 128})
+    for (const std::size_t rows : std::vector<std::size_t>{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 19, 33}) {
+      CAPTURE(n, rows);
+      const auto x = random_array<T, dyn, dyn>(n, rows, n), y = random_array<T, dyn, dyn>(n + 1, rows, n);
+      const auto together = all(x, y);
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < rows; ++i) {
+        ebb::tensor<T, dyn, dyn> a(1, n), b(1, n);
+        std::copy_n(x.data() + i * n, n, a.mutable_data());
+        std::copy_n(y.data() + i * n, n, b.mutable_data());
+        const auto alone = all(a, b);
+        const auto compare = [&](const auto& many, const auto& one) {
+          wrong += std::memcmp(many.data() + i * one.size(), one.data(), one.size() * sizeof(T)) != 0;
+        };
+        [&]<std::size_t... J>(std::index_sequence<J...>) {
+          (compare(std::get<J>(together), std::get<J>(alone)), ...);
+        }(std::make_index_sequence<7>{});
+      }
+      CHECK(wrong == 0);
+      if (rows != 3 || n > 40) continue;
+      const auto extents = linalg_test::extents_of({3, n});
+      ebb::cell_array want;
+      const auto a = linalg_test::cells_of_results(x), b = linalg_test::cells_of_results(y);
+      for (const auto& out : ebb::evaluate(g, {a, b}, ebb::symbol_values(g, {extents, extents})))
+        for (int i = 0; i < out.size(); ++i) want.push(out[i]);
+      CHECK((linalg_test::cells_of_results(together) == want));
     }
 }
 
