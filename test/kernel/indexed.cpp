@@ -65,6 +65,27 @@ TEMPLATE_TEST_CASE("a gather copies the rows that an index names", "", std::int3
   }
 }
 
+TEMPLATE_TEST_CASE("elements of groups of every length are gathered, and nothing beside them", "", std::int32_t, std::int64_t) {
+  constexpr std::uint32_t untouched = 0xdeadbeef;
+  for (std::size_t rows = 1; rows <= 70; ++rows)
+    for (const std::size_t count : {1u, 2u, 7u, 8u, 9u, 15u, 16u, 17u, 31u, 33u, 64u, 75u})
+      for (const std::size_t times : {1u, 3u}) {
+        std::vector<std::uint32_t> x(rows * times), picked(count * times + 32, untouched);
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::uint32_t>(i * 2654435761u);  // among them NaN
+        std::vector<TestType> index(count * times);
+        for (std::size_t i = 0; i < index.size(); ++i) index[i] = static_cast<TestType>((i * i * 7 + i / 3) % rows);
+        index.back() = static_cast<TestType>(rows - 1);
+        const ebb::kernel::row_list<TestType> list{index.data(), count, times, rows};
+        ebb::kernel::gather_rows(picked.data() + 16, x.data(), list, sizeof(float));
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < picked.size(); ++i) {
+          const bool inside = i >= 16 && i < count * times + 16;
+          wrong += picked[i] != (inside ? x[(i - 16) / count * rows + static_cast<std::size_t>(index[i - 16])] : untouched);
+        }
+        REQUIRE(wrong == 0);
+      }
+}
+
 TEMPLATE_TEST_CASE("rows of every length are gathered, written and combined, and nothing beside them", "", float, double, ebb::bfloat16,
                    bool) {
   const std::vector<std::int32_t> index{3, 0, 3, 1, 3, 2, 2, 0, 1, 3, 3};

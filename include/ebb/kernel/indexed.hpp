@@ -105,9 +105,51 @@ EBB_INLINE void copy_listed(void* to, const void* from, const row_list<Index>& l
 inline constexpr auto named_row = [](std::size_t row, std::size_t) EBB_LAMBDA { return row; };
 inline constexpr auto row_of_index = [](std::size_t, std::size_t i) EBB_LAMBDA { return i; };
 
+/// Elements of 4 bytes by index, if the rows of each group, whose number is given, fit into four registers: these are permuted. False:
+/// nothing is written.
+template <class Index>
+EBB_INLINE bool gather_in_registers(std::int32_t* to, const std::int32_t* from, const row_list<Index>& list) {
+  using T = std::int32_t;
+  constexpr std::size_t n = simd::count_of<T>;
+  if constexpr (n < 8) return false;
+  else {
+    if (list.count < n || list.rows == 0 || list.rows > 4 * n) return false;
+    const Index* index = list.index;
+    const auto each = [&index, &to, count = list.count](auto&& element) EBB_LAMBDA {
+      const auto one = [&](std::size_t i) EBB_LAMBDA {
+        simd::vector<T> at;
+        if constexpr (sizeof(Index) == sizeof(T)) std::memcpy(&at, index + i, sizeof at);
+        else at = simd::every<2>(reinterpret_cast<const T*>(index + i));
+        simd::store(to + i, element(at));
+      };
+      std::size_t i = 0;
+      for (; i + n <= count; i += n) one(i);
+      if (i < count) one(count - n);
+    };
+    for (std::size_t t = 0; t < list.times; ++t, from += list.rows, index += list.count, to += list.count) {
+      const auto part = [&](std::size_t first) EBB_LAMBDA {
+        if (first + n <= list.rows) return simd::load(from + first);
+        return first < list.rows ? simd::load_first(from + first, static_cast<int>(list.rows - first)) : simd::vector<T>{};
+      };
+      const auto a = part(0), b = part(n), c = part(2 * n), d = part(3 * n);
+      if (list.rows <= n) each([=](auto at) EBB_LAMBDA { return simd::permuted<T>(a, at); });
+      else if (list.rows <= 2 * n) each([=](auto at) EBB_LAMBDA { return simd::permuted<T>(a, b, at); });
+      else
+        each([=](auto at) EBB_LAMBDA {
+          constexpr T last = 2 * n - 1;
+          const auto near = at & last;
+          return simd::select<T>(simd::less<T>(simd::all(last), at), simd::permuted<T>(c, d, near), simd::permuted<T>(a, b, near));
+        });
+    }
+    return true;
+  }
+}
+
 /// Row i of the result is row index[i] of the source.
 template <class Index>
 EBB_TEMPLATE void gather_rows(void* to, const void* from, const row_list<Index>& list, std::size_t row_bytes) {
+  using bits = std::int32_t;
+  if (row_bytes == sizeof(bits) && gather_in_registers(static_cast<bits*>(to), static_cast<const bits*>(from), list)) return;
   copy_listed(to, from, list, row_bytes, row_of_index, named_row);
 }
 

@@ -327,6 +327,19 @@ EBB_INLINE vector<T> permuted(vector<T> x, vector<int_of<T>> index) {
 #endif
 }
 
+/// The same of x and y, one after the other.
+template <class T>
+EBB_INLINE vector<T> permuted(vector<T> x, vector<T> y, vector<int_of<T>> index) {
+#if defined(__AVX512F__)
+  const auto a = reinterpret_cast<__m512i>(x), b = reinterpret_cast<__m512i>(y), from = reinterpret_cast<__m512i>(index);
+  if constexpr (sizeof(T) == 4) return reinterpret_cast<vector<T>>(_mm512_maskz_permutex2var_epi32(0xffff, a, from, b));
+  else return reinterpret_cast<vector<T>>(_mm512_maskz_permutex2var_epi64(0xff, a, from, b));
+#else
+  constexpr int_of<T> last = count_of<T> - 1;
+  return select<T>(less<int_of<T>>(all(last), index), permuted<T>(y, index & last), permuted<T>(x, index & last));
+#endif
+}
+
 /// An arbitrary value: nothing is computed.
 template <class V>
 EBB_INLINE V any_value() {
