@@ -216,6 +216,27 @@ void check_side_by_side(const image& x) {
   each(ebb::avg_pool2d<mean>(x), 1, 0.0f, [](float a, float b) { return a + b; }, [](float a, float count) { return a / count; });
 }
 
+template <class T>
+void check_that_nan_is_found() {
+  for (std::size_t size = 0; size < 140; ++size) {
+    std::vector<T> x(size, std::numeric_limits<T>::infinity());
+    for (std::size_t i = 0; i < size; i += 3) x[i] = static_cast<T>(i) - std::numeric_limits<T>::infinity();
+    CHECK(!ebb::detail::has_nan(x.data(), size));
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const T before = std::exchange(x[i], std::copysign(std::numeric_limits<T>::quiet_NaN(), i % 2 ? T(-1) : T(1)));
+      found += ebb::detail::has_nan(x.data(), size);
+      x[i] = before;
+    }
+    CHECK(found == size);
+  }
+}
+
+TEST_CASE("a NaN is found wherever it is") {
+  check_that_nan_is_found<float>();
+  check_that_nan_is_found<double>();
+}
+
 TEST_CASE("windows that are pooled side by side have the bits of windows by themselves, with NaN and with zeros of both signs") {
   for (const std::size_t width : {7u, 11u, 16u, 37u, 83u, 150u}) {
     const std::size_t height = width < 80 ? 9 : 21;

@@ -27,14 +27,17 @@ bool has_nan(const T* x, std::size_t size) {
   bool any = false;
   std::size_t i = 0;
   if constexpr (std::is_same_v<T, computed_in<T>>) {
-    using I = simd::int_of<T>;
     constexpr auto width = static_cast<std::size_t>(simd::count_of<T>);
-    simd::vector<I> most{};  // a NaN without its sign is a larger integer than infinity
-    for (; i + width <= size; i += width) {
-      const simd::vector<I> bits = simd::as_int<T>(simd::load(x + i)) & std::numeric_limits<I>::max();
-      most = bits > most ? bits : most;
+    simd::mask<T> found{}, other{};
+    const auto see = [x](simd::mask<T>& to, std::size_t first, std::size_t second) EBB_LAMBDA {
+      to = static_cast<simd::mask<T>>(to | simd::unordered(simd::load(x + first), simd::load(x + second)));
+    };
+    for (; i + 4 * width <= size; i += 4 * width) {
+      see(found, i, i + width);
+      see(other, i + 2 * width, i + 3 * width);
     }
-    any = simd::any_lane(simd::less<I>(simd::all(std::bit_cast<I>(std::numeric_limits<T>::infinity())), most));
+    for (; i + width <= size; i += width) see(found, i, i);
+    any = simd::any_lane(static_cast<simd::mask<T>>(found | other));
   }
   for (; i < size; ++i) any |= static_cast<computed_in<T>>(x[i]) != static_cast<computed_in<T>>(x[i]);
   return any;
