@@ -6,6 +6,7 @@
 #include <ebb/graph/print.hpp>
 #include <ebb/graph/valid.hpp>
 #include <ebb/pass/pipeline.hpp>
+#include <ebb/shapes/scatter.hpp>
 
 #include "../build.hpp"
 #include "../catch.hpp"
@@ -90,6 +91,23 @@ TEST_CASE("rows by index are turned while they are taken or added") {
   CHECK(test::error_text(added) == "");
   CHECK(turned(added) == 1);
   CHECK(how_many(added, ebb::kind::move) == 1 + 3 + 1);  // x is turned and cut into three, and the result is joined, but not turned
+}
+
+TEST_CASE("an array that is written into itself by index is turned where its rows are read, and not where they are written") {
+  const graph u = ebb::unpack(ebb::lower(test::build([&](test::builder& b) {
+    const auto x = b.in({n, 3});
+    const auto where = b.in<std::int64_t>({n});
+    const auto y = ebb::emit_on<ebb::op::exp>({}, x * ebb::broadcast_to(ebb::sum_over(x * x, 2), x.shape_number(), 2));
+    const int r = ebb::emit_as<ebb::op::put<std::int64_t>, float>(b.g, y.shape_number(), {y.id, where.id, y.id});
+    return b.returns(ebb::operand<float>{&b.g, r});
+  })));
+  CHECK(test::error_text(u) == "");
+  CHECK(turned(u) == 1);
+  for (int k = 0; k < u.size(); ++k) {
+    if (u.op(k).what != ebb::kind::scatter) continue;
+    CHECK_FALSE(u.shape_of(u.operand(k, 0)) == u.shape_of(k));
+    CHECK(u.shape_of(u.operand(k, 2)) == u.shape_of(k));
+  }
 }
 
 namespace {

@@ -134,7 +134,7 @@ class unpacker {
     equation e = g_.eq[k];
     const int rows = e.op->what == kind::scatter && e.attr[0] == 0 ? g_.operand(k, 0) : -1;
     if (rows >= 0 && whole_[rows] < 0 && count(rows) > 1 && lead(rows) > 0 && lead(rows) == shape_of(g_.operand(k, 1)).rank) e.attr[1] = 1;
-    for (int i : g_.operands(k)) in.push(i == rows && e.attr[1] ? joined(i, 1, 0) : whole(i));
+    for (int i : g_.operands(k)) in.push(in.empty() && i == rows && e.attr[1] ? joined(i, 1, 0) : whole(i));
     whole_[k] = r_.add(e, range_of(in));
   }
   EBB_COLD constexpr void split(int k) {
