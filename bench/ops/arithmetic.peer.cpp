@@ -61,8 +61,9 @@ void ops::peers_of_arithmetic(table& t) {
     return pair<decltype(x)>{r, -(x / y) * r};
   });
   add<p>(t, "neg", [](auto x) { return -x; }, [](auto x) { return decltype(x)(-1.0); });
-  add<p>(t, "abs", [](auto x) { return abs(x); }, [](auto x) { return select(x > 0.0, decltype(x)(1.0), decltype(x)(-1.0)); });
-  add<p>(t, "sign", [](auto x) { return select(x > 0.0, decltype(x)(1.0), select(x < 0.0, decltype(x)(-1.0), decltype(x)(0.0))); },
+  const auto sign = [](auto x) { return select(x > 0.0, decltype(x)(1.0), select(x < 0.0, decltype(x)(-1.0), decltype(x)(0.0))); };
+  add<p>(t, "abs", [](auto x) { return abs(x); }, sign);  // the slope at 0 is 0
+  add<p>(t, "sign", sign,
          [](auto x) { return decltype(x)(0.0); });
   add<p>(t, "square", [](auto x) { return x * x; }, [](auto x) { return 2 * x; });
   add<p>(t, "reciprocal", [](auto x) { return 1 / x; }, [](auto x) {
