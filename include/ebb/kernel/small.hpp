@@ -31,6 +31,8 @@ constexpr std::size_t scratch_bytes(const linear_system& s) {
 template <class T>
 inline void spread(T* to, const T* from, std::ptrdiff_t size, std::ptrdiff_t count) {
   constexpr auto bytes = static_cast<std::ptrdiff_t>(sizeof(T));
+  const auto row = [=](auto i) EBB_LAMBDA { return reinterpret_cast<const char*>(from + i * size); };  // a square is turned at once
+  if (size == lanes_of<T> && count == size) return turn_square<T>(row, reinterpret_cast<char*>(to), size * bytes);
   if (count < lanes_of<T>) std::memset(to, 0, static_cast<std::size_t>(size) * simd::register_bytes);
   transpose<sizeof(T)>(reinterpret_cast<char*>(to), lanes_of<T> * bytes, reinterpret_cast<const char*>(from), size * bytes,
                        static_cast<std::size_t>(count), static_cast<std::size_t>(size));
@@ -58,9 +60,7 @@ template <class T>
 inline bool any_of(simd::vector<T> x, std::ptrdiff_t count) {
   T each[lanes_of<T>];
   simd::store(each, x);
-  bool any = false;
-  for (std::ptrdiff_t i = 0; i < count; ++i) any |= each[i] != 0;
-  return any;
+  return std::any_of(each, each + count, [](T e) { return e != 0; });
 }
 
 /// A matrix of registers: row i and column j at data + i * row + j * column.
