@@ -107,6 +107,18 @@ TEMPLATE_TEST_CASE("rows of every length are copied backwards", "", std::uint8_t
   }
 }
 
+TEMPLATE_TEST_CASE("every second element of rows of rows", "", std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
+  for (std::size_t n = 2; n <= 70; ++n) {
+    const auto columns = static_cast<std::ptrdiff_t>(n), row = 2 * columns + 1;
+    strided_copy c;
+    c.rank = 3;
+    c.extent[0] = 2, c.extent[1] = 3, c.extent[2] = n;
+    c.from[0] = 1, c.from[1] = row, c.from[2] = 2;  // the two halves lie between each other
+    c.to[0] = 3 * columns, c.to[1] = columns, c.to[2] = 1;
+    check<TestType>(c, static_cast<std::size_t>(3 * row), 6 * n);
+  }
+}
+
 TEMPLATE_TEST_CASE("steps read nothing behind their last element", "", std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
   for (std::size_t step = 1; step <= 5; ++step)
     for (std::size_t n = 2; n <= 70; ++n) {

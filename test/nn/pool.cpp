@@ -216,6 +216,15 @@ void check_side_by_side(const image& x) {
   each(ebb::avg_pool2d<mean>(x), 1, 0.0f, [](float a, float b) { return a + b; }, [](float a, float count) { return a / count; });
 }
 
+/// Pools along one axis have the bits of those along two whose windows have one row.
+template <int Columns, int Stride, int Padding>
+void check_lines(const image& x) {
+  constexpr pool line{.size = Columns, .stride = Stride, .padding = Padding};
+  constexpr pool plane{.size = {1, Columns}, .stride = {1, Stride}, .padding = {0, Padding}};
+  CHECK(test::same_bits(ebb::max_pool1d<line>(x), ebb::max_pool2d<plane>(x)));
+  CHECK(test::same_bits(ebb::avg_pool1d<line>(x), ebb::avg_pool2d<plane>(x)));
+}
+
 template <class T>
 void check_that_nan_is_found() {
   for (std::size_t size = 0; size < 140; ++size) {
@@ -253,6 +262,10 @@ TEST_CASE("windows that are pooled side by side have the bits of windows by them
       check_side_by_side<4, 4, 4, 0, 1>(x);
       check_side_by_side<2, 5, 4, 1, 1>(x);
       check_side_by_side<3, 2, 5, 0, 1>(x);
+      check_lines<2, 2, 0>(x);
+      check_lines<3, 1, 1>(x);
+      check_lines<4, 4, 0>(x);
+      check_lines<5, 3, 2>(x);
       for (const std::size_t at : {width, 3 * width + 4, 12 * width - 1}) elements[at] = NAN;
     }
   }
@@ -269,6 +282,7 @@ TEST_CASE("windows that are pooled side by side have the bits of windows by them
   const auto x = test::random_array<image>(6, 2, 4, 36);
   CHECK(test::same_bits(ebb::adaptive_avg_pool2d<2, 9>(x), ebb::avg_pool2d<pool{.size = {2, 4}}>(x)));
   CHECK(test::same_bits(ebb::adaptive_max_pool2d<2, 12>(x), ebb::max_pool2d<pool{.size = {2, 3}}>(x)));
+  CHECK(test::same_bits(ebb::adaptive_avg_pool1d<9>(x), ebb::avg_pool1d<pool{.size = 4}>(x)));
   const auto five = ebb::adaptive_max_pool1d<5>(x);
   const float* const last = x.data() + 7 * 36;
   for (std::size_t k = 0; k < 5; ++k) CHECK(five(1, 3, k) == *std::max_element(last + k * 36 / 5, last + ((k + 1) * 36 + 4) / 5));

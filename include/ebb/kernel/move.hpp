@@ -217,19 +217,25 @@ EBB_INLINE void copy_backwards(char* to, const char* from, std::size_t extent) {
   for (; i < extent; ++i) std::memcpy(to + i * Size, from - i * Size, Size);
 }
 
-/// Every Step-th of the elements from `from` on.
-template <std::size_t Size, int Step>
+/// Every Step-th of the elements from `from` on: in registers of so many bytes, the last ones in shorter registers.
+template <std::size_t Size, int Step, std::size_t Bytes = simd::register_bytes>
 EBB_INLINE void copy_every(char* to, const char* from, std::size_t extent) {
   std::size_t i = 0;
   if constexpr (Size >= 4) {
     using T = std::conditional_t<Size == 4, std::int32_t, std::int64_t>;
-    constexpr auto together = static_cast<std::size_t>(simd::count_of<T>);
+    constexpr std::size_t together = Bytes / Size;
     for (; i + together <= extent; i += together) {
-      const simd::vector<T> x = simd::every<Step>(reinterpret_cast<const T*>(from) + i * Step);
+      const simd::vector<T, Bytes> x = simd::every<Step, T, Bytes>(reinterpret_cast<const T*>(from) + i * Step);
       std::memcpy(to + i * Size, &x, sizeof x);
     }
+    if constexpr (Bytes > 16) return copy_every<Size, Step, Bytes / 2>(to + i * Size, from + i * Step * Size, extent - i);
   }
   for (; i < extent; ++i) std::memcpy(to + i * Size, from + i * Step * Size, Size);
+}
+/// The same for rows of elements.
+template <std::size_t Size, int Step>
+EBB_INLINE void copy_every_of_rows(char* to, const char* from, const axis& rows, std::size_t extent) {
+  for (std::size_t i = 0; i < rows.extent; ++i, from += rows.from, to += rows.to) copy_every<Size, Step>(to, from, extent);
 }
 
 template <std::size_t Size>
@@ -253,6 +259,8 @@ EBB_TEMPLATE void run(const axes& x, int depth, const char* from, char* to) {
     for (std::size_t i = 0; i < outer.extent; ++i, from += outer.from, to += outer.to) std::memcpy(to, from, Size);
   } else if (left == 2 && x.a[depth + 1].from == size && x.a[depth + 1].to == size) {
     copy_rows(to, outer.to, from, outer.from, outer.extent, x.a[depth + 1].extent * Size);
+  } else if (left == 2 && x.a[depth + 1].from == 2 * size && x.a[depth + 1].to == size) {
+    copy_every_of_rows<Size, 2>(to, from, outer, x.a[depth + 1].extent);
   } else if (left == 2 && outer.from == size && x.a[depth + 1].to == size) {
     transpose<Size>(to, outer.to, from, x.a[depth + 1].from, x.a[depth + 1].extent, outer.extent);
   } else {

@@ -110,6 +110,13 @@ struct pool_call : pool_attributes {
     whole = column.whole_windows(adaptive);
     pairs_apart = are_pairs_apart();
   }
+  /// A pool along one axis: the images become the rows of a single one.
+  constexpr void join_rows() {
+    if (axes > 1) return;
+    row.set_extents(planes, planes);
+    whole_rows = row.whole_windows(adaptive);
+    planes = 1;
+  }
   constexpr std::size_t places() const { return static_cast<std::size_t>(deep.places * row.places * column.places); }
 
   /// The places of one window.

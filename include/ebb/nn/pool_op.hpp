@@ -82,14 +82,16 @@ struct pooling : op_base {
   template <class T>
   static void whole(const whole_call& c) {
     using S = computed_in<T>;
-    const pool_call p = call(c.shapes, c.result, c.attr);
+    pool_call p = call(c.shapes, c.result, c.attr);
+    constexpr bool is_in_lanes = requires(const T* const* in, T* out) { Op::template in_lanes<T>(p, in, out); };
+    if constexpr (is_in_lanes && !Op::adds) p.join_rows();  // scratch memory for sums would grow with the rows
     S* const sums = Op::adds ? reinterpret_cast<S*>(thread_scratch().take(p.places() * sizeof(S))) : nullptr;
     const std::size_t size[] = {c.shapes[0].volume() / std::max<std::size_t>(p.planes, 1), p.places()};
     using R = typename Op::template result<T>;
     R* out = static_cast<R*>(c.out);
     const std::size_t step = c.result.volume() / std::max<std::size_t>(p.planes, 1);
     for (std::size_t i = 0; i < p.planes; ++i, out += step) {
-      if constexpr (requires(const T* const* in) { Op::template in_lanes<T>(p, in, out); }) {
+      if constexpr (is_in_lanes) {
         constexpr int last = Op::arity - 1;
         const T* const in[] = {static_cast<const T*>(c.in[0]) + i * size[0], static_cast<const T*>(c.in[last]) + i * size[last]};
         if (Op::template in_lanes<T>(p, in, out)) continue;
