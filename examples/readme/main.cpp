@@ -14,5 +14,5 @@ int main() {
   W w;
   for (int step = 0; step < 100; ++step) w -= 0.25f * slope(x, y, w);
   std::cout << w << '\n';
-  ebb::print<X, Y, W>(slope);  // the gradient's program, after all passes
+  ebb::print<X, Y, W>(slope);  // the gradient's program
 }

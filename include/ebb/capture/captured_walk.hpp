@@ -44,7 +44,7 @@ class capture_sink {
   virtual void ask(int v, int wish, int k) = 0;
   /// Hook h of v, which is traced, on gradients that are all defined: those that it writes.
   virtual vec<int> hook(int v, int h, const hook_program& p, const vec<int>& in) = 0;
-  /// Hook h of v, which is not, or not on gradients like these.
+  /// Hook h of v, which is opaque, or traced for other gradients.
   virtual void call(int v, int h, vec<int>& written) = 0;
   /// The backward of node i, which is a graph: the gradients of its edges.
   virtual vec<int> piece(int i, const detail::backward_piece& piece, const vec<int>& in) = 0;

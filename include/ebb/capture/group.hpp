@@ -32,7 +32,7 @@ class group_source {
   const void* bound_ = nullptr;
 };
 
-/// Memory of the group that runs: a group calls nobody, so a thread needs one.
+/// Memory of the group that runs: a group calls no code of users, so one for each thread is enough.
 struct group_scratch {
   vec<storage> held, results;
   vec<group_source> from;

@@ -10,7 +10,7 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// Whether step S permutes axes, and keeps those of static extents in their order: if all others have one element, it is a copy.
+/// Whether step S permutes axes, and keeps those of static extents in their order: if all other axes have one element, the step is a copy.
 /// So a program whose lanes run along rows pays little for turning a single one: see [note: components].
 template <class P, int S>
 inline constexpr bool turns_rows = [] {

@@ -16,7 +16,7 @@ namespace ebb::inline EBB_ABI {
 
 namespace detail {
 
-/// The program that Spec runs for arguments of types A..., after the last pass.
+/// The program of Spec for arguments of types A..., as `lower` leaves it: before loops are hoisted, axes split and windows moved.
 template <class Spec, class... A>
 graph lowered_graph() {
   return lower(Spec::template program<traced_type<A>...>::g.thaw());
@@ -101,8 +101,9 @@ void print(program<Equation...> p) {
 
 // A refused call is refused here, too, by the function that the user called: that keeps the user's line near.
 
-/// The program that a compiled function runs for arguments of types A..., one equation a line, with types:
+/// The program of a compiled function for arguments of types A..., one equation a line, with types:
 ///   ebb::print<X, W>(ebb::value_and_grad<1>(loss));
+/// Three passes come after this text, which split and move equations: print<stages::lowered, X, W>(f) shows the program after them.
 template <class... A, class Spec>
   requires(!(is_stage<A> || ...))
 std::string to_string(program_function<Spec>) {

@@ -24,7 +24,7 @@ class window_words {
     }
     return s;
   }
-  /// A rewrite with which the step does not keep a value. Nothing if it keeps none, if it would keep it nevertheless, or if that is dearer.
+  /// A rewrite with which the step does not keep a value. Empty if it keeps none, if the rewrite would not change that, or would cost more.
   EBB_COLD std::string advice_for(int step) const {
     for (int n = 0; n < of_.notes.size(); ++n) {
       if (!is_first_of_value(n) || !is_kept(n, step)) continue;

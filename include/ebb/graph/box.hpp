@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // [note: boxes at operands]
-// An equation of kind own that names places is about a box of a whole array. A number for each of some axes says where the box begins;
-// along the others it begins at 0. All numbers have one shape.
+// An equation of kind own that names places reads or writes one box of a larger array, the whole one. A number for each of some axes says
+// where the box begins; along the others it begins at 0. All numbers have one shape.
 //   box       a box of operand 0
 //   box_sum   zeros with operand 0 added where the box is: the adjoint of box. The shape is given, not inferred
 //   box_put   operand 0 with operand 1 where the box is

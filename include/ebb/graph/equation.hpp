@@ -48,7 +48,7 @@ enum class kind : std::uint8_t {
   triangle,     // a product of operand 1 with a triangle of operand 0, or the triangle of a product; attr: see tensor/triangle_order.hpp
   factor,       // a function of each matrix of operand 0: attr[0] is a factor_kind
   reshape,      // the same elements in the same order under another shape: no work, one buffer
-  move,         // boxes of elements are copied: permute, slice, concat, pad; the rest of the result is zero
+  move,         // boxes of elements are copied: permute, slice, place, concat; the rest of the result is zero
   gather,       // rows of operand 0 named by the integers in operand 1; attr[0]: the leading axes with rows of their own; attr[1]: turned
   scatter,      // rows of operand 0 are added into zeros, at the places that operand 1 names; attr: as of gather
   rows,         // a function of each row: of the last axes of the operands; the leading axes are batches, the same in operands and result
@@ -121,7 +121,7 @@ inline constexpr cast_context known_off{0, false, nullptr, nullptr};
 
 struct op_info {
   std::string_view name;
-  std::string_view asker;    // the function that errors about operands name
+  std::string_view asker;    // the function named in errors about operands
   std::string_view counted = "rows";  // what the places are that operands name
   std::int64_t left_out = -1;         // kind scatter: rows with this index are left out
   std::uint64_t id = 0;      // of op and dtype, by content: never compare addresses
@@ -199,7 +199,7 @@ struct equation {
   maybe_context pulled_in = nullptr;  // the context of its pull; none: that of its region
 };
 
-/// The axes that an equation drops which needs elements along them: a reduction, or one of kind own, which counts the axes after its one.
+/// The axes that a reduction drops, or an equation of kind own, which counts the axes after its one. They must not be empty.
 constexpr part axes_dropped(kind what, const std::int64_t* attr, int rank) {
   if (what == kind::own) return {rank - 1 - static_cast<int>(attr[0]), 1};
   return {static_cast<int>(attr[0]), static_cast<int>(attr[1] - attr[0])};

@@ -69,7 +69,7 @@ struct best_lanes {
     value = lanes<C>::select(m, x, value);
     place = lanes<std::int32_t>::select(m, at, place);
   }
-  /// Those of other elements, whose places may come before.
+  /// Joins the best of other elements, whose places may be smaller.
   template <class Order>
   EBB_INLINE void join(const best_lanes& b) {
     auto same = b.value == value;

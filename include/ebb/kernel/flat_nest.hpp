@@ -157,7 +157,7 @@ class flat_nest {
     if constexpr (lane_count % row == 0) return 0;
     else return j % static_cast<std::size_t>(row);
   }
-  /// The place of what is `Count` elements on.
+  /// The place `Count` elements later.
   template <std::ptrdiff_t Count>
   static EBB_PART std::size_t place_after(std::size_t place) {
     constexpr std::size_t length = static_cast<std::size_t>(row), more = Count % row;

@@ -235,7 +235,7 @@ template <class T>
   return true;
 }
 
-/// One factor, whose columns are registers. Above its diagonal is what happens to be there.
+/// One factor, whose columns are registers. Elements above its diagonal are undefined.
 template <class T>
 [[gnu::noinline]] bool factor_columns(std::ptrdiff_t n, const columns<T>& w) {
   for (std::ptrdiff_t k = 0; k < n; ++k) {

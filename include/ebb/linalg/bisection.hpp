@@ -49,7 +49,8 @@ struct bisection {
   static EBB_INLINE constexpr V is_negative(V pivot) {
     return lane::select(pivot < lane::all<V>(least_pivot), lane::all<V>(1), lane::all<V>(0));
   }
-  /// Halves the intervals so many times. count(x, numbers) finds how many values are below each x, `smaller` how many are to be.
+  /// Halves the intervals so many times. count(x, numbers) finds how many values are below each x; `smaller` is the number that is looked
+  /// for.
   template <class V, int Groups>
   static EBB_INLINE constexpr void halve(int steps, const V (&smaller)[Groups], V (&low)[Groups], V (&high)[Groups], auto&& count) {
     [&]<int... G>(std::integer_sequence<int, G...>) EBB_LAMBDA {

@@ -5,7 +5,7 @@
 // Each parameter has a post-accumulate hook, which takes the gradient into its bucket. The last hook of a bucket sends it. Buckets are
 // sent in the same order on all ranks, whatever the order of their gradients: the one whose parameters are last in the list first,
 // since a backward comes to them first. Every later hook asks MPI whether something has arrived: few MPI libraries move bytes outside of
-// their calls. At the end of the backward the rest is waited for, or in `step`, and the leaves get their gradients back.
+// their calls. The end of the backward, or `step`, waits for the rest, and the leaves get their gradients back.
 // From the hook until then a leaf has no gradient: later hooks cannot see or change one that is on its way. Earlier hooks
 // (tensor hooks, pre-hooks, post-accumulate hooks registered before) change the gradient of this rank.
 // The hooks are opaque: a captured backward runs them at their place between its groups, see [note: the order of hooks].

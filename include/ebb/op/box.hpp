@@ -9,7 +9,7 @@
 
 namespace ebb::inline EBB_ABI::op {
 
-/// I: the dtype of the numbers. F: the function that errors about them name. See [note: boxes at operands].
+/// I: the dtype of the numbers. F: the function named in errors about them. See [note: boxes at operands].
 template <class I, class F>
 struct boxed : op_base {
   static constexpr kind what = kind::own;

@@ -120,7 +120,7 @@ concept combining_scatter = requires { Op::template identity<T>(); };
 /// Whether that has a quicker form for elements that are no NaN.
 template <class Op>
 concept extremum_scatter = requires(float x) { Op::ordered(x, x); };
-/// Whether its result is operand 2 with some rows written.
+/// Whether the result of a scatter is operand 2 with some rows written.
 template <class Op>
 concept writing_scatter = requires { requires Op::writes; };
 

@@ -4,11 +4,11 @@
 // [note: clusters that are split]
 // A cluster is split if these counts say that this costs less; nothing is measured. For each row, in steps of 16 lanes:
 //   saved   an elementwise equation: its empty lanes, if something cuts the short axes (a sum, a broadcast, an index); 8 times that for a
-//           heavy op.  A move: 3.  A reduction along a short axis: 4.  So an argmax, and 0.6 for each component of an operand of the
-//           cluster, which it would turn itself.  A product: 75, or 13 for 4 x 4 by 4 x 4; with one matrix for all rows 4.5 (a vector),
-//           10 (fewer than 4 links), or 6.
+//           heavy op.  A move: 3.  A reduction along a short axis: 4.  An argmax saves the same, and 0.6 for each component of an operand
+//           of the cluster, which it would turn itself.  A product: 75, or 13 for 4 x 4 by 4 x 4; with one matrix for all rows 4.5 (a
+//           vector), 10 (fewer than 4 links), or 6.
 //   spent   0.6 for each component of an array that is turned.  1/16 for each link of a product
-// An array that several clusters read costs one of them that, but each cluster with a maximum or the like: such a one is often alone.
+// If several clusters read an array, one pays for turning it. A cluster with a maximum or the like always pays: it is often alone.
 // An array with fewer leading axes than others of its cluster counts 1/32, such as [n, 3] beside [n, k, 3].
 // A cluster without leading axes runs once. It is split only if it has moves. Saved: 4 for each move or sum. Spent: for each further
 // component of an elementwise equation 0.7, or 6 for a heavy op; and 3 for each component of an array that is taken apart or put together.

@@ -3,12 +3,12 @@
 //
 // [note: products onto arrays]
 // The gradient of a matrix that all steps of a loop multiply by is a sum of products: a product is computed, then a nest adds it to the sum
-// so far. Its array is written once and read once for nothing else. So a nest that does nothing but add products to arrays of its shape
-// becomes part of the products' steps, which add each tile as it leaves the registers. The array may be written over, as by a nest. Bits
-// stay the same: the product is summed as before, then added. Steps in bands and in blocks of rows stay as they are: there the product
-// is in a cache.
-// The gradient of a matrix that a batch shares is a batch of products, summed along the batch. A nest that does nothing but this sum
-// becomes part of the product's step, too: each product is added to the sum so far, in their order, from 0. The batch is never in memory.
+// so far. The product's array is written once, and read once by that nest. So a nest that does nothing but add products to arrays of its
+// shape becomes part of the products' steps, which add each tile as it leaves the registers. The array may be written over, as by a nest.
+// Bits stay the same: the product is summed as before, then added. Steps in bands and in blocks of rows stay as they are: there the product
+// is in a cache. The gradient of a matrix that a batch shares is a batch of products, summed along the batch. A nest that does nothing but
+// this sum becomes part of the product's step, too: each product is added to the sum so far, in their order, from 0. The batch is never in
+// memory.
 #pragma once
 
 #include "../graph/graph.hpp"

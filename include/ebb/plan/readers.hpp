@@ -33,7 +33,7 @@ class array_readers {
   constexpr bool is_result(int k) const { return is_result_[k]; }
   /// Whether k is a number that only late numbers read.
   constexpr bool is_late(int k) const { return is_late_.data()[k]; }
-  /// Whether anything reads k, a reshape, but loops that store its elements side by side: these read its operand.
+  /// Whether k, a reshape, has a reader other than loops that store its elements side by side: these read its operand.
   constexpr bool is_read(int k) const { return is_read_.data()[k]; }
   /// How often k is read by anything but a loop over its own shape: 0, 1, or 2 for more.
   constexpr int others(int k) const { return others_[k]; }

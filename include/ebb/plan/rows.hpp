@@ -5,7 +5,7 @@
 // A program that computes each row by itself, such as a map over n points, has temporaries of n rows, which are written to memory and read
 // again. So the steps that compute rows run on blocks of rows, so short that the temporaries stay in the second-level cache: the memory of
 // a call does not depend on n. In a block, the value of the symbol n is the block's number of rows, and arguments and results begin at the
-// block's first row. Steps have turns:
+// block's first row. Steps run in turns, one after the other:
 //   odd turns    steps that keep rows apart: no product, move or gather across them. Also steps that reduce rows
 //                to an array whose elements are chains, such as the sum of [n, k] over n, or a scatter: the chains continue from block to
 //                block.

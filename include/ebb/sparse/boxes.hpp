@@ -10,8 +10,8 @@
 
 namespace ebb::inline EBB_ABI::detail {
 
-/// For each element of the result of equation k, a box, the operands and elements that it is, or is the sum of. known: holds
-/// the places at which boxes begin.
+/// For each element of the result of equation k, a box: the elements of operands that it copies or adds. known: holds the places at
+/// which boxes begin.
 constexpr std::vector<std::vector<std::pair<int, std::size_t>>> elements_of_box(const graph& g, int k, const extent_list& whole,
                                                                                 const extent_list& part, const known_values& known) {
   const equation& e = g.eq[k];
