@@ -95,5 +95,5 @@ TEST_CASE("fused blocks, unfused and scalar runs of random programs have the sam
   CHECK(equations > 4000);
   CHECK(gradients > 60);
   // The hash is the same for every compiler and instruction set with fma; without it vector functions and products round differently.
-  if (ebb::lane::fused) CHECK(bits == 0x0f91592973ea31f0u);
+  if (ebb::lane::fused) CHECK(bits == 0x104d3469cda9f46du);
 }

@@ -11,6 +11,7 @@
 #include <ebb/op/move.hpp>
 #include <ebb/op/reduce.hpp>
 #include <ebb/pass/prune.hpp>
+#include <ebb/shapes/scatter.hpp>
 
 #include <cstdint>
 #include <type_traits>
@@ -466,11 +467,20 @@ class random_program_maker {
       ebb::with_dtype(type_of(by), [&]<class I>(I) {
         if constexpr (std::is_same_v<I, std::int32_t> || std::is_same_v<I, std::int64_t>) {
           using ebb::op::gather, ebb::op::scatter;
-          if (back) add(ebb::emit_as<scatter<I>, T>(g_, a.shape_number(), {a.id, by}), bound);
+          if (back && values_.size() % 2 == 0)
+            add(ebb::emit_as<ebb::op::put<I>, T>(g_, a.shape_number(), {a.id, by, like(a.id)}, {0}), bound);
+          else if (back) add(ebb::emit_as<scatter<I>, T>(g_, a.shape_number(), {a.id, by}), bound);
           else add(ebb::emit_as<gather<I>, T>(g_, a.shape_number(), {a.id, by}), bound);
         }
       });
     }
+  }
+
+  /// The newest value of the type and shape of value a, or the one before it.
+  constexpr int like(int a) {
+    for (int i = values_.size(), skipped = random_.below(2); i-- > 0;)
+      if (type_of(values_[i]) == type_of(a) && g_.eq[values_[i]].shape == g_.eq[a].shape && skipped-- <= 0) return values_[i];
+    return a;
   }
 
   constexpr void choose_outputs() {
