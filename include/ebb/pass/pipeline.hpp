@@ -4,7 +4,7 @@
 // [note: stages]
 //   stage           the graph                                                       made by
 //   traced          the function, as written; equal extents are one symbol          canonical_shapes, at the end of trace_of::make
-//   differentiated  and the equations of its derivatives                            pull_back: with_gradient, with_pull_back, with_push...
+//   differentiated  and the equations of its derivatives                            with_gradient, with_pull_back; with_push for jvp;
 //                                                                                   gradients of pieces are joined by cuts.hpp
 //   simplified      rewritten by exact rules, without what no output needs          simplify, prune
 //   relaxed         rewritten by rules for real numbers: only the program of ebb::relaxed   relax
