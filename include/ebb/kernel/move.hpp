@@ -232,7 +232,7 @@ EBB_INLINE void copy_every(char* to, const char* from, std::size_t extent) {
   }
   for (; i < extent; ++i) std::memcpy(to + i * Size, from + i * Step * Size, Size);
 }
-/// The same for rows of elements.
+/// The same for rows of elements. A transpose of two rows, which is the other way to see it, takes 1.5 times as long for 8 columns.
 template <std::size_t Size, int Step>
 EBB_INLINE void copy_every_of_rows(char* to, const char* from, const axis& rows, std::size_t extent) {
   for (std::size_t i = 0; i < rows.extent; ++i, from += rows.from, to += rows.to) copy_every<Size, Step>(to, from, extent);

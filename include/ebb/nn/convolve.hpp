@@ -142,18 +142,16 @@ inline void slide(const weights<T>& w, slid<T> x, std::ptrdiff_t m, std::ptrdiff
         matrix<S> a{copied + (cut.at_once ? p : 0), cut.at_once ? links : depth, 1};
         if constexpr (std::is_same_v<S, T>)
           if (in_place) a = {w.data + p, w.by_row, 1};
+        for (std::ptrdiff_t j = begin; j < end; j += width)
+          pack_panel(panels + (j - begin) * depth, x, by_shifts, p, depth, j, std::min(j + width, end));
         const std::ptrdiff_t strip = std::max<std::ptrdiff_t>(tile::height, 65536 / cut.cut / tile::height * tile::height);
-        // The first strip packs each panel and reads it while it is in the nearest cache. Panels are kept if other strips follow.
-        const std::ptrdiff_t next_panel = m > strip ? depth : 0;
         for (std::ptrdiff_t i = 0; i < m; i += strip)
           for (std::ptrdiff_t j = begin; j < end; j += width) {
-            S* const panel = panels + (j - begin) * next_panel;
-            if (i == 0) pack_panel(panel, x, by_shifts, p, depth, j, std::min(j + width, end));
             S* c = sums + i * block_size + (j - begin);
             if constexpr (std::is_same_v<S, T>)
               if (direct) c = to + i * to_plane + j;
-            tile::block(std::min(strip, m - i), depth, a.from(i, 0), panel, width, c, direct ? to_plane : block_size,
-                        std::min<std::ptrdiff_t>(width, end - j), p > 0);
+            tile::block(std::min(strip, m - i), depth, a.from(i, 0), panels + (j - begin) * depth, width, c,
+                        direct ? to_plane : block_size, std::min<std::ptrdiff_t>(width, end - j), p > 0);
           }
       }
       if (direct) continue;

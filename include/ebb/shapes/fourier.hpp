@@ -191,30 +191,23 @@ class fourier {
   }
 
  private:
-  /// Columns of the rows of x, one after another.
-  template <class T>
-  constexpr void read(const T* x, std::size_t length, std::size_t columns, W* to) const {
-    if constexpr (InLanes && std::is_same_v<T, W>) {
-      constexpr auto bytes = static_cast<std::ptrdiff_t>(sizeof(W));
-      if (rows_ == 1) std::copy_n(x, columns, to);
-      else
-        transpose<sizeof(W)>(reinterpret_cast<char*>(to), static_cast<std::ptrdiff_t>(rows_) * bytes, reinterpret_cast<const char*>(x),
-                             static_cast<std::ptrdiff_t>(length) * bytes, rows_, columns);
-    } else
-      for (std::size_t i = 0; i < columns; ++i)
-        for (std::size_t r = 0; r < rows_; ++r) *to++ = static_cast<W>(x[r * length + i]);
+  /// Columns of the rows of x, one after another; and the other way.
+  constexpr void read(const auto* x, std::size_t length, std::size_t columns, W* to) const { turn(x, length, to, rows_, rows_, columns); }
+  constexpr void write(const W* from, std::size_t columns, auto* out, std::size_t length) const {
+    turn(from, rows_, out, length, columns, rows_);
   }
-  template <class T>
-  constexpr void write(const W* from, std::size_t columns, T* out, std::size_t length) const {
-    if constexpr (InLanes && std::is_same_v<T, W>) {
+  /// Row i of `from` becomes column i of `to`. Rows are so many elements apart.
+  template <class A, class B>
+  constexpr void turn(const A* from, std::size_t from_row, B* to, std::size_t to_row, std::size_t rows, std::size_t columns) const {
+    if constexpr (InLanes && std::is_same_v<A, B>) {
       constexpr auto bytes = static_cast<std::ptrdiff_t>(sizeof(W));
-      if (rows_ == 1) std::copy_n(from, columns, out);
+      if (rows_ == 1) std::copy_n(from, rows * columns, to);
       else
-        transpose<sizeof(W)>(reinterpret_cast<char*>(out), static_cast<std::ptrdiff_t>(length) * bytes, reinterpret_cast<const char*>(from),
-                             static_cast<std::ptrdiff_t>(rows_) * bytes, columns, rows_);
+        transpose<sizeof(W)>(reinterpret_cast<char*>(to), static_cast<std::ptrdiff_t>(to_row) * bytes, reinterpret_cast<const char*>(from),
+                             static_cast<std::ptrdiff_t>(from_row) * bytes, rows, columns);
     } else
       for (std::size_t i = 0; i < columns; ++i)
-        for (std::size_t r = 0; r < rows_; ++r) out[r * length + i] = static_cast<T>(*from++);
+        for (std::size_t r = 0; r < rows; ++r) to[i * to_row + r] = static_cast<B>(from[r * from_row + i]);
   }
   static constexpr void flip(W* x, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) x[i] = -x[i];
